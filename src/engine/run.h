@@ -30,6 +30,11 @@ struct Run {
   Observer& observer() const;
   /// The running thread, as the recording has it.
   ThreadIdentity shown() const { return ids.shown(thread->id); }
+  /// Whether it is one of the tool's, which the program has not.
+  bool hides_descriptor(long fd) const {
+    const int number = static_cast<int>(fd), first = config.first_private_fd;
+    return number >= first && number < first + kPrivateDescriptors;
+  }
   int executable_fd() const { return config.first_private_fd + kPrivateDescriptors - 1; }
   std::uint64_t& gpr(Gpr reg) const { return context.gpr[reg]; }
   /// Sets the FS base of the running thread.

@@ -31,6 +31,12 @@ int main(void) {
   GUEST_CHECK(mmap(NULL, 0, rw, anonymous, -1, 0) == MAP_FAILED && errno == EINVAL);
   GUEST_CHECK(munmap(area + 1, PAGE) == -1 && errno == EINVAL);
   GUEST_CHECK(mmap(NULL, PAGE, rw, MAP_SHARED, -1, 0) == MAP_FAILED && errno == EBADF);
+  // Two at once: from Linux 6.17 on. What an older one answers is the same too.
+  GUEST_CHECK(mprotect(area, PAGE, PROT_READ) == 0);
+  char* const both = mmap(NULL, 2 * PAGE, PROT_NONE, anonymous, -1, 0);
+  const int moved = mremap(area, 2 * PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, both) == both;
+  printf("two mappings at once: %s\n", moved ? "moved" : strerror(errno));
+  printf("the target is there: %d, the source: %d\n", msync(both, PAGE, MS_ASYNC) == 0, msync(area, PAGE, MS_ASYNC) == 0);
   puts("anonymous");
 
   char name[] = "/tmp/mmap-games-XXXXXX";

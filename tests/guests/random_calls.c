@@ -7,6 +7,7 @@
 // what reaches beyond the child and its folder. Root becomes nobody first.
 // build: static -O1
 // run: 3 210 5
+// run: 77321 86 1
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

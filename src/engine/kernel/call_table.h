@@ -17,18 +17,22 @@ enum CallTrait : std::uint32_t {
   // Neither waits nor takes long, so that the engine lock stays with the caller: a hand-over would cost more, and the
   // order of threads stays a matter of what they compute.
   kQuick = 1u << 0,
-  kMayWait = 1u << 1,      // a thread may stay in it for long, and be killed
-  kEndsImage = 1u << 2,    // ends or replaces what holds the thread's signals
-  kReadsFile = 1u << 3,    // reads the descriptor that is its first argument,
-  kWritesFile = 1u << 4,   // or writes it: over at once where that is a file
-  kDescriptor1 = 1u << 5,  // its first argument is a descriptor, which must not be one of the tool's
-  kDescriptor2 = 1u << 6,
-  kId1 = 1u << 7,  // the argument is a process id (shown_ids.h); kId1 << 1 of the second
+  kMayWait = 1u << 1,     // a thread may stay in it for long, and be killed
+  kEndsImage = 1u << 2,   // ends or replaces what holds the thread's signals
+  kReadsFile = 1u << 3,   // reads the descriptor that is its first argument,
+  kWritesFile = 1u << 4,  // or writes it: over at once where that is a file
+  kId1 = 1u << 7,         // the argument is a process id (shown_ids.h); kId1 << 1 of the second
   kId2 = 1u << 8,
   kId3 = 1u << 9,
   kIdResult = 1u << 10,
   kReadsFaults = 1u << 11,  // may read what a userfaultfd reports: awaited_memory.h
-  kFolder1 = 1u << 12,      // as kDescriptor1, but that the path in its second argument may be from the root
+  // Its first argument is a descriptor, which must not be one of the tool's (hidden_descriptors.h); kDescriptor1 << 1:
+  // its second.
+  kDescriptor1 = 1u << 12,
+  kDescriptor2 = 1u << 13,
+  kDescriptor3 = 1u << 14,
+  kDescriptor4 = 1u << 15,
+  kDescriptor5 = 1u << 16,
 };
 
 /// Whom it may wait for, where processes take turns (turn_calls.cc). Elsewhere: it cannot be tried beforehand whether
@@ -67,6 +71,24 @@ struct WrittenMemory {
   std::uint16_t size = 0;
 };
 
+/// Descriptors that a call finds in memory.
+struct DescriptorsInMemory {
+  enum class Form : std::uint8_t {
+    None,
+    Array,          // `count` elements of `size` bytes, each with one at `offset`
+    Sets,           // fd_set of the argument, and of the two behind it
+    Message,        // those that the control message of a msghdr passes on (SCM_RIGHTS)
+    Messages,       // mmsghdr[count], likewise
+    ControlBlocks,  // iocb *[count]
+  };
+  static constexpr std::int8_t kOne = -1;  // `count`: there is one element
+  std::int8_t argument = 0;
+  std::int8_t count = kOne;
+  Form form = Form::None;
+  std::uint8_t size = 0, offset = 0;
+  std::uint8_t answer_offset = 0, answer_size = 0;  // what the kernel writes into each element
+};
+
 struct GuestKernel;
 using CallHandler = Outcome (*)(GuestKernel& kernel, const CallArguments& made);
 
@@ -79,6 +101,7 @@ struct Call {
   Waits waits = Waits::Never;
   TimeLimit limit = {};
   std::array<WrittenMemory, 4> written = {};
+  DescriptorsInMemory descriptors = {};
 
   bool has(CallTrait trait) const { return (traits & trait) != 0; }
 };

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -22,28 +23,52 @@
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
+namespace {
 
-bool ProcCalls::is_private(long fd) const {
-  const int first = run_.config.first_private_fd;
-  return static_cast<int>(fd) >= first && static_cast<int>(fd) < first + kPrivateDescriptors;
+/// Its entries are links to those of /proc/self/fd.
+constexpr const char* kDeviceFolder = "/dev/fd/";
+
+/// Whether a path that ends at a link means what that leads to.
+bool follows_links(long number, const long (&a)[6]) {
+  constexpr long kFchmodat2 = 452;  // older headers lack it
+  switch (number) {
+    case SYS_lstat: return false;
+    case SYS_statx: return (a[2] & AT_SYMLINK_NOFOLLOW) == 0;
+    case SYS_newfstatat:
+    case SYS_utimensat:
+    case SYS_faccessat2:
+    case kFchmodat2: return (a[3] & AT_SYMLINK_NOFOLLOW) == 0;
+    case SYS_fchownat: return (a[4] & AT_SYMLINK_NOFOLLOW) == 0;
+    case SYS_inotify_add_watch: return (a[2] & IN_DONT_FOLLOW) == 0;
+    default: return true;
+  }
 }
+
+}  // namespace
 
 std::optional<long> ProcCalls::call_on_path(long number, const long (&a)[6]) {
   const int path_at = call_of(number).path;
   if (path_at < 0) return std::nullopt;
   const auto path_pointer = static_cast<std::uint64_t>(a[path_at]);
   char start[6];
-  if (run_.read(path_pointer, start, 6) != 6 || std::memcmp(start, "/proc/", 6) != 0) return std::nullopt;
+  if (run_.read(path_pointer, start, 6) != 6) return std::nullopt;
+  const bool may_be_device = std::memcmp(start, kDeviceFolder, 6) == 0;
+  if (!may_be_device && std::memcmp(start, "/proc/", 6) != 0) return std::nullopt;
   std::string path;
   if (read_guest_string(path_pointer, 4096, path) != 0) return std::nullopt;
+  if (may_be_device) {
+    if (!path.starts_with(kDeviceFolder)) return std::nullopt;
+    const auto fd = own_descriptor_file("/proc/self/fd/" + path.substr(std::strlen(kDeviceFolder)), 0);
+    return fd && run_.hides_descriptor(*fd) ? std::optional<long>(-ENOENT) : std::nullopt;
+  }
   const bool opens = number == SYS_open || number == SYS_openat || number == SYS_openat2;
   const bool links = number == SYS_readlink || number == SYS_readlinkat;
   if (opens && path.ends_with("/status")) {
     turns_.let_go_of_processors();
     run_.lock.hold_nobody();  // Cpus_allowed, which it may read at any time from now on
   }
-  if (const auto fd = own_descriptor_file(path, run_.ids.shown(run_.thread->process->pid)); fd && is_private(*fd))
-    return -ENOENT;
+  const auto fd = own_descriptor_file(path, run_.ids.shown(run_.thread->process->pid));
+  if (fd && run_.hides_descriptor(*fd)) return -ENOENT;
   wait_until_shown(run_.ids.real_proc_path(path).value_or(path), run_.executable_fd());
   auto answer = proc_path(path, run_.ids.shown(run_.thread->process->pid), run_.program, run_.map.mappings());
   if (!answer) {
@@ -64,9 +89,10 @@ std::optional<long> ProcCalls::call_on_path(long number, const long (&a)[6]) {
   switch (answer->kind) {
     case ProcAnswer::Kind::Memory: {
       if (!opens) return std::nullopt;
-      const long fd = host_.call(number, a);
-      if (!is_error(fd) && (raw_syscall(SYS_fcntl, fd, F_GETFL) & O_ACCMODE) != O_RDONLY) files_.memory_is_writable();
-      return fd;
+      const long opened = host_.call(number, a);
+      if (!is_error(opened) && (raw_syscall(SYS_fcntl, opened, F_GETFL) & O_ACCMODE) != O_RDONLY)
+        files_.memory_is_writable();
+      return opened;
     }
     case ProcAnswer::Kind::Content: {
       if (!opens) return std::nullopt;
@@ -82,9 +108,7 @@ std::optional<long> ProcCalls::call_on_path(long number, const long (&a)[6]) {
         const std::size_t length = std::min<std::size_t>(answer->text.size(), static_cast<std::size_t>(size));
         return run_.write(out, answer->text.data(), length) == length ? static_cast<long>(length) : -EFAULT;
       }
-      if (number == SYS_lstat) return std::nullopt;
-      if (number == SYS_newfstatat && (a[3] & AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
-      if (number == SYS_statx && (a[2] & AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+      if (!follows_links(number, a)) return std::nullopt;
       long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
       changed[path_at] = reinterpret_cast<long>(answer->text.c_str());
       return host_.call(number, changed);
@@ -93,25 +117,10 @@ std::optional<long> ProcCalls::call_on_path(long number, const long (&a)[6]) {
   return std::nullopt;
 }
 
-std::optional<long> ProcCalls::call_on_descriptor(long number, const long (&a)[6]) {
-  const int first = run_.config.first_private_fd;
-  const Call& call = call_of(number);
-  if (call.has(kDescriptor1) && is_private(a[0])) return -EBADF;
-  // Of a path from the root the kernel does not look at the descriptor.
-  if (call.has(kFolder1) && is_private(a[0]) && read_guest_value<char>(static_cast<std::uint64_t>(a[1])) != '/')
-    return -EBADF;
-  if (call.has(kDescriptor2) && is_private(a[1])) {
-    if (number == SYS_dup2 || number == SYS_dup3) {
-      run_.observer().notice("descriptor " + std::to_string(a[1]) + " is zeroskid's: the program's " +
-                             std::string(call.name) + " was answered EBADF");
-    }
-    return -EBADF;
-  }
-  if (number != SYS_close_range) return std::nullopt;
-
+std::optional<long> ProcCalls::close_others(const long (&a)[6]) {
   const auto low = static_cast<unsigned>(a[0]);
   const auto high = static_cast<unsigned>(a[1]);
-  const auto begin = static_cast<unsigned>(first);
+  const auto begin = static_cast<unsigned>(run_.config.first_private_fd);
   const unsigned end = begin + kPrivateDescriptors;
   if (low > high || high < begin || low >= end) return std::nullopt;
   long result = 0;
@@ -121,7 +130,6 @@ std::optional<long> ProcCalls::call_on_descriptor(long number, const long (&a)[6
 }
 
 long ProcCalls::list_folder(const long (&a)[6]) {
-  if (is_private(a[0])) return -EBADF;
   const long result = host_.call(SYS_getdents64, a);
   if (result <= 0) return result;
   char link[64];
@@ -140,7 +148,7 @@ long ProcCalls::list_folder(const long (&a)[6]) {
     std::memcpy(&size, &entries[at + 16], 2);
     if (size == 0) break;
     const long fd = std::strtol(reinterpret_cast<const char*>(&entries[at + kNameOffset]), nullptr, 10);
-    const bool ours = is_private(fd);
+    const bool ours = run_.hides_descriptor(fd);
     const auto from = entries.begin() + static_cast<std::ptrdiff_t>(at);
     if (!ours) kept.insert(kept.end(), from, from + size);
     at += size;

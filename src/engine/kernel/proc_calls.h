@@ -17,15 +17,12 @@ class ProcCalls {
 
   /// Of a path below /proc that shows something else than the program; nullopt: it does not.
   std::optional<long> call_on_path(long number, const long (&a)[6]);
-  /// The tool's descriptors are not the program's: they look closed, and cannot be closed or replaced. nullopt: it is
-  /// none of them.
-  std::optional<long> call_on_descriptor(long number, const long (&a)[6]);
+  /// close_range, of all but the tool's descriptors. nullopt: they are not among them.
+  std::optional<long> close_others(const long (&a)[6]);
   /// Leaves the tool's descriptors out of a listing of /proc/self/fd.
   long list_folder(const long (&a)[6]);
 
  private:
-  bool is_private(long fd) const;
-
   Run& run_;
   ThreadTurns& turns_;
   CodeFiles& files_;

@@ -193,8 +193,12 @@ bool SignalFrames::restore() {
 long SignalFrames::set_alternate(std::uint64_t stack, std::uint64_t old) {
   Thread& thread = *run_.thread;
   const bool on_it = on_alternate_stack(run_.gpr(kRsp));
-  stack_t before = thread.alternate;
-  before.ss_flags = (before.ss_flags & INT32_MIN) | (before.ss_size == 0 ? SS_DISABLE : on_it ? SS_ONSTACK : 0);
+  const stack_t& now = thread.alternate;
+  stack_t before;
+  std::memset(&before, 0, sizeof before);  // what lies between its members is written, too
+  before.ss_sp = now.ss_sp;
+  before.ss_size = now.ss_size;
+  before.ss_flags = (now.ss_flags & INT32_MIN) | (now.ss_size == 0 ? SS_DISABLE : on_it ? SS_ONSTACK : 0);
   if (stack != 0) {
     const auto wanted = run_.value_at<stack_t>(stack);
     if (!wanted) return -EFAULT;

@@ -27,7 +27,10 @@ bool has_vsyscalls() {
 }  // namespace
 
 SystemCalls::SystemCalls(GuestKernel& kernel)
-    : kernel_(kernel), in_shown_ids_(kernel.run, *this), in_virtual_time_(kernel.run, kernel.clock, in_shown_ids_) {}
+    : kernel_(kernel),
+      hidden_(kernel.run),
+      in_shown_ids_(kernel.run, *this),
+      in_virtual_time_(kernel.run, kernel.clock, in_shown_ids_) {}
 
 void SystemCalls::handle(const Exit& exit) {
   Run& run = kernel_.run;
@@ -83,10 +86,21 @@ Outcome SystemCalls::call(const CallArguments& made) {
 }
 
 Outcome SystemCalls::answer(const CallArguments& made) {
+  const auto replaced = hidden_.replaced(made);
+  if (replaced == nullptr) return answer_shown(made);
+  if (replaced->known()) return {*replaced->known()};
+  const Outcome outcome = answer_shown({made.number, replaced->arguments()});
+  replaced->give_back(kernel_.run, outcome.result);
+  return outcome;
+}
+
+Outcome SystemCalls::answer_shown(const CallArguments& made) {
   kernel_.run.map.limit(&kernel_.run.thread->process->limits);
   if (const CallHandler handler = call_of(made.number).handler; handler != nullptr) return handler(kernel_, made);
   if (const auto answer = kernel_.proc.call_on_path(made.number, made.a)) return {*answer};
-  if (const auto answer = kernel_.proc.call_on_descriptor(made.number, made.a)) return {*answer};
+  if (made.number == SYS_close_range) {
+    if (const auto answer = kernel_.proc.close_others(made.a)) return {*answer};
+  }
   if (kernel_.run.config.virtual_time) {
     if (const auto answer = kernel_.virtual_answers.answer(made.number, made.a)) return {*answer};
   } else if (const auto answer = answer_from_vdso(kernel_.run, made.number, made.a)) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "engine/kernel/call.h"
+#include "engine/kernel/hidden_descriptors.h"
 #include "engine/kernel/id_calls.h"
 #include "engine/kernel/virtual_calls.h"
 #include "engine/translate/block.h"
@@ -29,7 +30,11 @@ class SystemCalls final : public AnswersCalls {
  private:
   Outcome answer(const CallArguments& made) override;
 
+  /// Of a call that names none of the tool's descriptors.
+  Outcome answer_shown(const CallArguments& made);
+
   GuestKernel& kernel_;
+  HiddenDescriptors hidden_;
   IdCalls in_shown_ids_;
   VirtualCalls in_virtual_time_;
 };

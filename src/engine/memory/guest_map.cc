@@ -209,7 +209,7 @@ long GuestMap::change_piece(const GuestMapping& piece, int prot, int pkey) {
 
 long GuestMap::mremap(std::uint64_t old_address, std::uint64_t old_length, std::uint64_t new_length, int flags,
                       std::uint64_t new_address) {
-  return remap(space_, limits_, {old_address, old_length, new_length, flags, new_address});
+  return remap(space_, limits_, {old_address, old_length, new_length, flags, new_address}, kernel_moves_several());
 }
 
 long GuestMap::remap_file_pages(std::uint64_t, std::uint64_t, int, std::uint64_t, int) { return -ENOSYS; }

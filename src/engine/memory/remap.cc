@@ -114,9 +114,29 @@ long grow_in_place(AddressSpace& space, const GuestMapping& source, AddressRange
   return result;
 }
 
+/// Two mappings of a page each, to the place of two others.
+bool try_to_move_two() {
+  constexpr std::uint64_t kTwo = 2 * kPageSize;
+  const auto map = [] {
+    return raw_syscall(SYS_mmap, 0, kTwo, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  };
+  const long from = map(), to = map();
+  bool moved = false;
+  if (!is_error(from) && !is_error(to) && raw_syscall(SYS_mprotect, from, kPageSize, PROT_READ) == 0)
+    moved = raw_syscall(SYS_mremap, from, kTwo, kTwo, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to;
+  if (!is_error(from) && !moved) raw_syscall(SYS_munmap, from, kTwo);
+  if (!is_error(to)) raw_syscall(SYS_munmap, to, kTwo);
+  return moved;
+}
+
 }  // namespace
 
-long remap(AddressSpace& space, const MapLimits& limits, RemapCall call) {
+bool kernel_moves_several() {
+  static const bool moves = try_to_move_two();
+  return moves;
+}
+
+long remap(AddressSpace& space, const MapLimits& limits, RemapCall call, bool moves_several) {
   space.follow_grown_stacks();
   const bool may_move = (call.flags & MREMAP_MAYMOVE) != 0;
   const bool fixed = (call.flags & MREMAP_FIXED) != 0;
@@ -149,7 +169,11 @@ long remap(AddressSpace& space, const MapLimits& limits, RemapCall call) {
   }
   if (keep_old && !limits.may_expand(source, new_length)) return -ENOMEM;
   // Moving several mappings works if they keep their length, growing within one alone.
-  if (fixed && new_length == old_length) return move_each(space, call);
+  if (fixed && new_length == old_length && moves_several) return move_each(space, call);
+  if (fixed && new_length == old_length && old_address + old_length > source.end) {
+    const long cleared = space.unmap(new_address, new_length);  // first of all
+    return is_error(cleared) ? cleared : -EFAULT;
+  }
   if (old_address + std::min(old_length, new_length) > source.end) return -EFAULT;
   if (new_length > old_length && old_address + old_length > source.end) return -EFAULT;
 

@@ -104,13 +104,12 @@ class Interpreter {
       }
       case kDefCfaSigned: {
         const std::uint64_t reg = read_uleb(in);
-        return set_frame(reg, read_sleb(in) * common_.data_unit);
+        return set_frame(reg, in_bytes(read_sleb(in)));
       }
       case kDefCfaRegister: return !rule.by_expression && set_frame(read_uleb(in), rule.frame_offset);
       case kDefCfaOffset:
         return !rule.by_expression && set_frame(rule.frame_register, static_cast<std::int64_t>(read_uleb(in)));
-      case kDefCfaOffsetSigned:
-        return !rule.by_expression && set_frame(rule.frame_register, read_sleb(in) * common_.data_unit);
+      case kDefCfaOffsetSigned: return !rule.by_expression && set_frame(rule.frame_register, in_bytes(read_sleb(in)));
       case kDefCfaExpression:
         rule.by_expression = true;
         rule.frame_register = 0;
@@ -125,10 +124,10 @@ class Interpreter {
     const std::uint64_t reg = read_uleb(in);
     switch (opcode) {
       case kOffsetExtended: return set(reg, Kind::AtFrame, scaled(read_uleb(in)));
-      case kOffsetExtendedSigned: return set(reg, Kind::AtFrame, read_sleb(in) * common_.data_unit);
+      case kOffsetExtendedSigned: return set(reg, Kind::AtFrame, in_bytes(read_sleb(in)));
       case kNegativeOffsetExtended: return set(reg, Kind::AtFrame, -scaled(read_uleb(in)));
       case kValOffset: return set(reg, Kind::FramePlus, scaled(read_uleb(in)));
-      case kValOffsetSigned: return set(reg, Kind::FramePlus, read_sleb(in) * common_.data_unit);
+      case kValOffsetSigned: return set(reg, Kind::FramePlus, in_bytes(read_sleb(in)));
       case kRestoreExtended: return restore(reg);
       case kUndefined: return set(reg, Kind::Unknown, 0);
       case kSameValue: return set(reg, Kind::Same, 0);
@@ -142,7 +141,14 @@ class Interpreter {
     }
   }
 
-  std::int64_t scaled(std::uint64_t value) const { return static_cast<std::int64_t>(value) * common_.data_unit; }
+  static constexpr std::int64_t kTooLarge = std::numeric_limits<std::int64_t>::max();
+
+  /// In bytes; kTooLarge if that does not fit.
+  std::int64_t in_bytes(std::int64_t units) const {
+    std::int64_t product = 0;
+    return !__builtin_mul_overflow(units, common_.data_unit, &product) && fits(product) ? product : kTooLarge;
+  }
+  std::int64_t scaled(std::uint64_t units) const { return in_bytes(static_cast<std::int64_t>(units)); }
 
   std::int32_t read_expression(ByteReader& in) { return expressions_.number_of(in.take(read_uleb(in))); }
 

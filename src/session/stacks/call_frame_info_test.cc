@@ -66,6 +66,19 @@ TEST(CallFrameInfo, GoesBackToWhatItRemembered) {
   EXPECT_EQ(rule(function, 0x1003, expressions).frame_offset, 16);
 }
 
+TEST(CallFrameInfo, RefusesOffsetsThatAreTooLarge) {
+  Expressions expressions;
+  // 2 to the power of 61, of 8 bytes each: 0 if it were counted in 64 bits.
+  const std::initializer_list<int> too_large = {0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x20};
+  for (const std::initializer_list<int> before :
+       {std::initializer_list<int>{0x83}, {0x05, 3}, {0x11, 3}, {0x2F, 3}, {0x14, 3}, {0x15, 3}, {0x12, 7}, {0x13}}) {
+    std::vector<std::byte> content = bytes(before);
+    for (const std::byte one : bytes(too_large)) content.push_back(one);
+    const FunctionFrameInfo function{.start = 0x1000, .length = 0x100, .instructions = content};
+    EXPECT_FALSE(rule_at(common(), function, 0x1000, expressions)) << *before.begin();
+  }
+}
+
 TEST(CallFrameInfo, KeepsAnExpressionOnce) {
   Expressions expressions;
   const std::initializer_list<int> function = {0x0F, 3, 0x76, 0x78, 0x06};  // what RBP - 8 points at

@@ -67,14 +67,13 @@ std::optional<std::int64_t> GoTable::stack_depth(std::uint64_t deltas, std::uint
   std::vector<std::byte> bytes(kMostDeltaBytes);
   bytes.resize(bytes_->read(deltas, bytes));
   ByteReader in(bytes);
-  std::int64_t value = -1;
-  std::uint64_t pc = from;
+  std::uint64_t value = ~std::uint64_t{0}, pc = from;  // -1; what a damaged table adds up to wraps
   for (bool first = true; in.ok(); first = false) {
     const std::uint64_t zigzag = read_uleb(in);
     if (zigzag == 0 && !first) break;
-    value += static_cast<std::int64_t>(zigzag >> 1) ^ -static_cast<std::int64_t>(zigzag & 1);
+    value += (zigzag >> 1) ^ (0 - (zigzag & 1));
     pc += read_uleb(in) * code_unit_;
-    if (in.ok() && to < pc) return value;
+    if (in.ok() && to < pc) return static_cast<std::int64_t>(value);
   }
   return std::nullopt;
 }

@@ -1,0 +1,249 @@
+#include "engine/kernel/hidden_descriptors.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/aio_abi.h>
+#include <linux/fs.h>
+#include <linux/io_uring.h>
+#include <linux/kcmp.h>
+#include <linux/loop.h>
+#include <linux/nbd.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "engine/raw_syscall.h"
+
+namespace zs::engine {
+namespace {
+
+/// Larger than the kernel's tables can be.
+constexpr int kNeverOpen = INT_MAX;
+/// Elements that are looked at; more the kernel refuses, or does not get from a program that is in its senses.
+constexpr std::uint64_t kMost = 65'536;
+
+/// Calls in which a command, which is another argument, decides whether there is one.
+struct ByCommand {
+  long number;
+  int command_at;
+  std::uint32_t command;
+  std::uint32_t traits = 0;
+  DescriptorsInMemory in_memory = {};
+};
+constexpr DescriptorsInMemory elements(std::int8_t count, std::uint8_t size, std::uint8_t offset) {
+  return {.argument = 2, .count = count, .form = DescriptorsInMemory::Form::Array, .size = size, .offset = offset};
+}
+constexpr std::uint32_t kDuplicateQuery = 1027;  // F_DUPFD_QUERY, which older headers lack
+constexpr ByCommand kByCommand[] = {
+    {SYS_ioctl, 1, FICLONE, kDescriptor3},
+    {SYS_ioctl, 1, LOOP_SET_FD, kDescriptor3},
+    {SYS_ioctl, 1, LOOP_CHANGE_FD, kDescriptor3},
+    {SYS_ioctl, 1, NBD_SET_SOCK, kDescriptor3},
+    {SYS_ioctl, 1, PERF_EVENT_IOC_SET_OUTPUT, kDescriptor3},
+    {SYS_ioctl, 1, PERF_EVENT_IOC_SET_BPF, kDescriptor3},
+    {SYS_ioctl, 1, FICLONERANGE, 0, elements(DescriptorsInMemory::kOne, sizeof(file_clone_range), 0)},
+    {SYS_fcntl, 1, kDuplicateQuery, kDescriptor3},
+    {SYS_kcmp, 2, KCMP_FILE, kDescriptor4 | kDescriptor5},
+    {SYS_io_uring_register, 1, IORING_REGISTER_FILES, 0, elements(3, sizeof(int), 0)},
+    {SYS_io_uring_register, 1, IORING_REGISTER_EVENTFD, 0, elements(DescriptorsInMemory::kOne, sizeof(int), 0)},
+    {SYS_io_uring_register, 1, IORING_REGISTER_EVENTFD_ASYNC, 0, elements(DescriptorsInMemory::kOne, sizeof(int), 0)},
+};
+
+template <typename T>
+T value_in(const std::vector<std::byte>& bytes, std::size_t at) {
+  T value;
+  std::memcpy(&value, &bytes[at], sizeof value);
+  return value;
+}
+
+template <typename T>
+void set_in(std::vector<std::byte>& bytes, std::size_t at, T value) {
+  std::memcpy(&bytes[at], &value, sizeof value);
+}
+
+ReplacedCall& made_in(std::unique_ptr<ReplacedCall>& into, const CallArguments& made) {
+  if (into == nullptr) into = std::make_unique<ReplacedCall>(made);
+  return *into;
+}
+
+}  // namespace
+
+ReplacedCall::ReplacedCall(const CallArguments& made) { std::copy(std::begin(made.a), std::end(made.a), arguments_); }
+
+void ReplacedCall::give_back(Run& run, long result) const {
+  if (answered_ == nullptr || is_error(result)) return;
+  for (std::size_t at = 0; at < answered_->size(); at += elements_.size) {
+    const std::size_t answer = at + elements_.answer_offset;
+    run.write(from_ + answer, &(*answered_)[answer], elements_.answer_size);
+  }
+}
+
+std::unique_ptr<ReplacedCall> HiddenDescriptors::replaced(const CallArguments& made) const {
+  constexpr std::uint32_t kAny = kDescriptor1 | kDescriptor2 | kDescriptor3 | kDescriptor4 | kDescriptor5;
+  const Call& call = call_of(made.number);
+  std::uint32_t traits = call.traits;
+  DescriptorsInMemory in_memory = call.descriptors;
+  if (made.number == SYS_ioctl || made.number == SYS_fcntl || made.number == SYS_kcmp ||
+      made.number == SYS_io_uring_register) {
+    for (const ByCommand& row : kByCommand) {
+      if (row.number != made.number || static_cast<std::uint32_t>(made.a[row.command_at]) != row.command) continue;
+      traits |= row.traits;
+      in_memory = row.in_memory;
+    }
+  }
+  Replacement into;
+  for (int i = 0; (traits & kAny) != 0 && i < 5; ++i) {
+    if ((traits & kDescriptor1 << i) != 0) replace_argument(into, made, i);
+  }
+  if (in_memory.form != DescriptorsInMemory::Form::None) replace_in_memory(into, made, in_memory);
+  return into;
+}
+
+void HiddenDescriptors::replace_argument(Replacement& into, const CallArguments& made, int argument) const {
+  if (!is_hidden(made.a[argument])) return;
+  made_in(into, made).arguments_[argument] = kNeverOpen;
+  if ((made.number == SYS_dup2 || made.number == SYS_dup3) && argument == 1) {
+    run_.observer().notice("descriptor " + std::to_string(made.i32(argument)) + " is zeroskid's: the program's " +
+                           std::string(call_of(made.number).name) + " was answered EBADF");
+  }
+}
+
+void HiddenDescriptors::replace_in_memory(Replacement& into, const CallArguments& made,
+                                          const DescriptorsInMemory& where) const {
+  using Form = DescriptorsInMemory::Form;
+  switch (where.form) {
+    case Form::None: break;
+    case Form::Array: replace_elements(into, made, where); break;
+    case Form::Sets:
+      if (are_in_sets(made, where.argument)) made_in(into, made).known_ = -EBADF;
+      break;
+    case Form::Message:
+    case Form::Messages: replace_messages(into, made, where); break;
+    case Form::ControlBlocks: replace_control_blocks(into, made, where); break;
+  }
+}
+
+void HiddenDescriptors::replace_elements(Replacement& into, const CallArguments& made,
+                                         const DescriptorsInMemory& where) const {
+  const std::uint64_t count = where.count < 0 ? 1 : static_cast<std::uint32_t>(made.a[where.count]);
+  if (count == 0 || count > kMost) return;
+  const std::uint64_t from = made.u(where.argument);
+  auto bytes = std::make_unique<ReplacedCall::Bytes>(count * where.size);
+  if (from == 0 || run_.read(from, bytes->data(), bytes->size()) != bytes->size()) return;
+  bool any = false;
+  for (std::size_t at = where.offset; at < bytes->size(); at += where.size) {
+    if (!is_hidden(value_in<int>(*bytes, at))) continue;
+    set_in(*bytes, at, kNeverOpen);
+    any = true;
+  }
+  if (!any) return;
+  ReplacedCall& call = made_in(into, made);
+  call.arguments_[where.argument] = reinterpret_cast<long>(bytes->data());
+  if (where.answer_size != 0) {
+    call.answered_ = bytes.get();
+    call.from_ = from;
+    call.elements_ = where;
+  }
+  call.pieces_.push_back(std::move(bytes));
+}
+
+// The control message of `header`, changed; null: it passes on none of them.
+std::unique_ptr<ReplacedCall::Bytes> HiddenDescriptors::without_hidden(const msghdr& header) const {
+  constexpr std::size_t kMostBytes = 65'536;
+  if (header.msg_control == nullptr || header.msg_controllen < sizeof(cmsghdr) || header.msg_controllen > kMostBytes)
+    return nullptr;
+  auto bytes = std::make_unique<ReplacedCall::Bytes>(header.msg_controllen);
+  if (run_.read(reinterpret_cast<std::uint64_t>(header.msg_control), bytes->data(), bytes->size()) != bytes->size())
+    return nullptr;
+  bool any = false;
+  for (std::size_t at = 0; at + sizeof(cmsghdr) <= bytes->size();) {
+    const auto one = value_in<cmsghdr>(*bytes, at);
+    if (one.cmsg_len < sizeof(cmsghdr) || one.cmsg_len > bytes->size() - at) break;
+    if (one.cmsg_level == SOL_SOCKET && one.cmsg_type == SCM_RIGHTS) {
+      for (std::size_t i = at + sizeof(cmsghdr); i + sizeof(int) <= at + one.cmsg_len; i += sizeof(int)) {
+        if (!is_hidden(value_in<int>(*bytes, i))) continue;
+        set_in(*bytes, i, kNeverOpen);
+        any = true;
+      }
+    }
+    at += CMSG_ALIGN(one.cmsg_len);
+  }
+  return any ? std::move(bytes) : nullptr;
+}
+
+void HiddenDescriptors::replace_messages(Replacement& into, const CallArguments& made,
+                                         const DescriptorsInMemory& where) const {
+  const bool many = where.form == DescriptorsInMemory::Form::Messages;
+  const std::size_t size = many ? sizeof(mmsghdr) : sizeof(msghdr);
+  const std::uint64_t count = many ? std::min<std::uint64_t>(made.u(where.count), 1024) : 1;  // UIO_MAXIOV
+  const std::uint64_t from = made.u(where.argument);
+  ReplacedCall::Bytes headers(count * size);
+  headers.resize(from == 0 ? 0 : run_.read(from, headers.data(), headers.size()) / size * size);
+  bool any = false;
+  for (std::size_t at = 0; at < headers.size(); at += size) {
+    auto header = value_in<msghdr>(headers, at);
+    auto control = without_hidden(header);
+    if (control == nullptr) continue;
+    header.msg_control = control->data();
+    set_in(headers, at, header);
+    made_in(into, made).pieces_.push_back(std::move(control));
+    any = true;
+  }
+  if (!any) return;
+  // Those behind it the kernel does not come to.
+  ReplacedCall& call = made_in(into, made);
+  auto bytes = std::make_unique<ReplacedCall::Bytes>(std::move(headers));
+  call.arguments_[where.argument] = reinterpret_cast<long>(bytes->data());
+  if (many) {
+    call.arguments_[where.count] = static_cast<long>(bytes->size() / size);
+    call.answered_ = bytes.get();
+    call.from_ = from;
+    call.elements_ = {.size = sizeof(mmsghdr), .answer_offset = offsetof(mmsghdr, msg_len), .answer_size = sizeof(int)};
+  }
+  call.pieces_.push_back(std::move(bytes));
+}
+
+// A block that is replaced is refused, so the kernel keeps no pointer to the one in its place.
+void HiddenDescriptors::replace_control_blocks(Replacement& into, const CallArguments& made,
+                                               const DescriptorsInMemory& where) const {
+  const std::uint64_t count = made.u(where.count);
+  if (count == 0 || count > kMost) return;
+  auto pointers = std::make_unique<ReplacedCall::Bytes>(count * sizeof(std::uint64_t));
+  if (run_.read(made.u(where.argument), pointers->data(), pointers->size()) != pointers->size()) return;
+  bool any = false;
+  for (std::size_t at = 0; at < pointers->size(); at += sizeof(std::uint64_t)) {
+    auto block = run_.value_at<iocb>(value_in<std::uint64_t>(*pointers, at));
+    if (!block || !is_hidden(static_cast<int>(block->aio_fildes))) continue;
+    block->aio_fildes = kNeverOpen;
+    auto bytes = std::make_unique<ReplacedCall::Bytes>(sizeof(iocb));
+    set_in(*bytes, 0, *block);
+    set_in(*pointers, at, bytes->data());
+    made_in(into, made).pieces_.push_back(std::move(bytes));
+    any = true;
+  }
+  if (!any) return;
+  ReplacedCall& call = made_in(into, made);
+  call.arguments_[where.argument] = reinterpret_cast<long>(pointers->data());
+  call.pieces_.push_back(std::move(pointers));
+}
+
+// EBADF is what the kernel says of a member that is not open, as far as its own table goes.
+bool HiddenDescriptors::are_in_sets(const CallArguments& made, int first) const {
+  const int begin = run_.config.first_private_fd;
+  const int end = std::min(made.i32(0), begin + kPrivateDescriptors);
+  for (int i = first; i < first + 3 && begin < end; ++i) {
+    for (int fd = begin; fd < end && made.a[i] != 0; ++fd) {
+      const auto byte = run_.value_at<std::uint8_t>(made.u(i) + static_cast<std::uint64_t>(fd) / 8);
+      if (byte && (*byte >> fd % 8 & 1) != 0) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace zs::engine
