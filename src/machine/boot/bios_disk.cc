@@ -52,7 +52,8 @@ std::uint8_t Bios::by_packet(BiosCall& call) {
   const std::uint64_t buffer = flat ? memory_.load<std::uint64_t>(packet + 16) : real_address(segment, offset);
   const unsigned what = call.ah() == 0x42 ? kRead : call.ah() == 0x43 ? kWrite : kVerify;
   const std::uint8_t status = transfer(what, memory_.load<std::uint64_t>(packet + 8), count, buffer);
-  if (status != kDone) memory_.store<std::uint16_t>(packet + 2, 0);
+  constexpr std::array<std::byte, 2> kNone{};
+  if (status != kDone) (void)store(packet + 2, kNone);  // blocks
   return status;
 }
 

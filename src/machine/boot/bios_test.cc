@@ -134,6 +134,16 @@ TEST_F(BiosWithDisk, ReadsAHardDiskByPacket) {
   EXPECT_EQ(memory.load<std::uint8_t>(0x20000), 77);
 }
 
+TEST_F(BiosWithDisk, ThatNothingWasReadIsWrittenIntoThePacketAndTold) {
+  memory.store<std::uint64_t>(0x500, 0x2000'0000'0001'0010);
+  memory.store<std::uint64_t>(0x508, 1 << 20);  // behind the end
+  BiosCall call{.eax = 0x4200, .edx = 0x80, .esi = 0x500};
+  bios.service(0x13, call);
+  EXPECT_EQ(call.flags & 1, 1);
+  EXPECT_EQ(memory.load<std::uint16_t>(0x502), 0);
+  EXPECT_EQ(host.written, 2u);
+}
+
 TEST_F(BiosWithDisk, WhatIsWrittenIsReadAgain) {
   memory.store<std::uint64_t>(0x500, 0x2000'0000'0001'0010);
   memory.store<std::uint64_t>(0x508, 5);
