@@ -59,6 +59,8 @@ class Machine:
 
     def __init__(self, build, scratch, environment=None):
         self.measure = os.path.join(build, "bench", "measure")
+        if not os.access(self.measure, os.X_OK):
+            sys.exit(f"no {self.measure}: `make everything` builds it; --build names another build folder")
         self.scratch, self.environment = scratch, environment
 
     def shell(self, commands, folder):
