@@ -271,7 +271,7 @@ class StockPerf(Recordings):
 
 class Page(unittest.TestCase):
     def test_the_commands_of_the_page_print_what_it_shows(self):
-        console_page.check(self, PAGE, ZEROSKID, ENVIRONMENT)
+        console_page.check(self, PAGE, ZEROSKID)
 
 
 if __name__ == "__main__":

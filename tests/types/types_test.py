@@ -206,7 +206,7 @@ class Pages(unittest.TestCase):
         self.assertGreater(float(shares[1]), 80)
 
     def test_the_commands_of_the_page_print_what_it_shows(self):
-        console_page.check(self, PAGE, ZEROSKID, ENVIRONMENT)
+        console_page.check(self, PAGE, ZEROSKID)
 
     def test_without_debug_information_types_are_unknown_and_the_report_says_so(self):
         program, path = os.path.join(self.folder, "accounts"), os.path.join(self.folder, "plain")
