@@ -70,7 +70,7 @@ void Run::make_other() {
   CHECK(!has_other());
   const std::uint64_t first = CodeCache::bytes_needed(config.code_cache_bytes);
   // What is left of the engine's addresses, a mebibyte aligned; units run little code.
-  constexpr std::size_t kMost = std::size_t{64} << 20, kUnit = std::size_t{1} << 20;
+  constexpr std::size_t kMost = std::size_t{32} << 20, kUnit = std::size_t{1} << 20;
   const std::uint64_t start = page_up(map.layout().engine.start + first);
   const std::uint64_t room = map.layout().engine.end - start, fixed = CodeCache::bytes_needed(0);
   CHECK(room > fixed + 4 * kUnit, room, fixed);
