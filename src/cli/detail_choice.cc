@@ -281,7 +281,9 @@ Result<void> choose_detail(const RunOptions& options, const arch::CpuModel& mode
 std::optional<UnitOptions> units_if_sampled(const RecordingConfig& config) {
   UnitOptions units;
   const std::uint64_t window = config.shortest_window();
-  if (config.log_sharing || config.precise_only || config.skid != session::Skid::None ||
+  const bool model_ends_windows = std::ranges::any_of(
+      config.events, [](const session::EventSpec& e) { return e.closes_window && e.detail != Detail::Exact; });
+  if (model_ends_windows || config.log_sharing || config.precise_only || config.skid != session::Skid::None ||
       window / kUnitsPerWindow < units.first_period)
     return std::nullopt;
   fit_to_windows(window, units);

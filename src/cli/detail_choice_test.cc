@@ -157,6 +157,12 @@ TEST(DetailChoice, AutoSamplesLongWindows) {
   }
 }
 
+TEST(DetailChoice, AdvisesUnitsOnlyWhereTheyCanBeTaken) {
+  EXPECT_TRUE(units_if_sampled(with_windows("cycles", "2400000i")));
+  EXPECT_FALSE(units_if_sampled(with_windows("cycles", "2399999i")));
+  EXPECT_FALSE(units_if_sampled(with_windows("cycles", "99999999:cycles")));
+}
+
 TEST(DetailChoice, RefusesWindowsThatHaveTooFewUnits) {
   const auto told = [](const RunOptions& options, const std::string& every) {
     session::RecordingConfig config = with_windows("cycles", every);

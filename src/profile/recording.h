@@ -71,10 +71,10 @@ struct RecordingDescription {
 
 /// What is known when it ends.
 struct Summary {
-  std::vector<Note>
-      notes;  // "PMIs", "PEBS records", "lost", "in detail": how much of a run with estimates was modelled
+  /// "PMIs", "PEBS records", "lost"; "in detail": how much of a run with estimates was modelled.
+  std::vector<Note> notes;
 };
-/// What that says where it was all: then there are no estimates.
+/// What "in detail" says where all was: then there are no estimates.
 inline constexpr const char* kAllInDetail = "all of it";
 
 /// The machine this runs on; cpu_description, cpu_id and pmu_capabilities are left empty.

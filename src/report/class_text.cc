@@ -33,15 +33,15 @@ std::string detail_text(const profile::PerfDataReader& reader) {
 
 std::string class_text(const profile::PerfDataReader& reader, const profile::PerfDataReader::Event& event,
                        std::size_t width) {
-  const std::string* kind = note(reader, "class of " + (event.traced_as.empty() ? event.name : event.traced_as));
-  if (kind == nullptr) return "";
+  const std::string* const noted = note(reader, "class of " + (event.traced_as.empty() ? event.name : event.traced_as));
+  if (noted == nullptr) return "";
   const std::string* const model = note(reader, "CPU model");
   const std::string* const share = find(reader.summary().notes, "in detail");
-  static const std::string modelled = "modelled";
-  if (*kind == "estimated" && share != nullptr && *share == profile::kAllInDetail) kind = &modelled;
-  const bool by_model = *kind != "exact" && model != nullptr;
-  return folded(fmt::format("# Class: {}{}{}\n", *kind, by_model ? " by " : "", by_model ? *model : "") +
-                    (*kind == "estimated" ? detail_text(reader) : ""),
+  const bool all = *noted == "estimated" && share != nullptr && *share == profile::kAllInDetail;
+  const std::string kind = all ? "modelled" : *noted;
+  const bool by_model = kind != "exact" && model != nullptr;
+  return folded(fmt::format("# Class: {}{}{}\n", kind, by_model ? " by " : "", by_model ? *model : "") +
+                    (kind == "estimated" ? detail_text(reader) : ""),
                 width);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "session/pmu_driver.h"
+#include "session/unit_sums.h"
 
 namespace zs::session {
 
@@ -37,6 +38,12 @@ class EventCounters {
   }
   void totals(std::span<std::uint64_t> values) const {
     for (std::size_t event = 0; event < values.size(); ++event) values[event] = total(event);
+  }
+  /// What a unit begins or ends with: the counts of `events`, beside `instructions`.
+  UnitCounts unit_counts(std::uint64_t instructions, std::span<const std::uint32_t> events) const {
+    UnitCounts counts{.instructions = instructions, .events = {}};
+    for (const std::uint32_t event : events) counts.events.push_back(total(event));
+    return counts;
   }
   /// As PmuDriver::restart.
   void restart(std::size_t event, std::uint64_t events) const {

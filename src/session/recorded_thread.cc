@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "arch/records/data_source.h"
@@ -209,11 +208,7 @@ std::vector<std::uint64_t> RecordedThread::counts() {
       values[i] = std::max(measured(events[i].kind, now), before) - before;
     }
   }
-  if (units_) {
-    const UnitSums sums = unit_sums();
-    for (std::size_t i = 0; i < shared_.estimated.size(); ++i)
-      values[shared_.estimated[i]] = static_cast<std::uint64_t>(std::llround(sums.total(i)));
-  }
+  if (units_) unit_sums().put_totals(shared_.estimated, values);
   values.resize(reported_events(shared_.config));
   return values;
 }
@@ -333,11 +328,7 @@ void RecordedThread::finish(Sample& sample, const PlannedCounter& counter, const
 
 void RecordedThread::add_unit_to(UnitSums& sums) { sums.add(unit(), unit_start_, counts_of_unit()); }
 
-UnitCounts RecordedThread::counts_of_unit() {
-  UnitCounts counts{.instructions = progress(), .events = {}};
-  for (const std::uint32_t event : shared_.estimated) counts.events.push_back(counters_->total(event));
-  return counts;
-}
+UnitCounts RecordedThread::counts_of_unit() { return counters_->unit_counts(progress(), shared_.estimated); }
 
 std::uint64_t RecordedThread::weight_of(const PlannedCounter& counter) const {
   return shared_.config.is_estimated(shared_.config.events[counter.event]) ? weight_ : 1;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <span>
 #include <string_view>
@@ -282,8 +281,7 @@ std::vector<Region> ThreadRegions::counts() const {
     UnitSums sums = estimates_[number].sums;
     sums.set_instructions(estimates_[number].instructions);
     region.units = sums.packed();
-    for (std::size_t i = 0; i < estimated_.size(); ++i)
-      region.sum[estimated_[i]] = static_cast<std::uint64_t>(std::llround(sums.total(i)));
+    sums.put_totals(estimated_, region.sum);
   }
   return out;
 }

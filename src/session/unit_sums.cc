@@ -70,6 +70,11 @@ void UnitSums::add(const UnitSums& other) {
   }
 }
 
+void UnitSums::put_totals(std::span<const std::uint32_t> events, std::span<std::uint64_t> values) const {
+  for (std::size_t i = 0; i < events.size(); ++i)
+    values[events[i]] = static_cast<std::uint64_t>(std::llround(total(i)));
+}
+
 /// group: kGroups leaves none out
 double UnitSums::total_without(std::size_t event, std::size_t group) const {
   const auto sum = [group](const Groups& groups) {

@@ -64,6 +64,9 @@ class UnitSums {
   double seen(std::size_t event) const { return units_ == 0 ? complete_[event] : seen_[event]; }
 
   double total(std::size_t event) const { return total_without(event, kGroups); }
+  /// All totals, each in the place of its event among `values`.
+  /// events  the places, in their order here
+  void put_totals(std::span<const std::uint32_t> events, std::span<std::uint64_t> values) const;
 
   /// Of something that is computed from the totals of all events.
   struct Estimate {

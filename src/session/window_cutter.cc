@@ -1,7 +1,6 @@
 #include "session/window_cutter.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/check.h"
@@ -67,8 +66,7 @@ void WindowCutter::estimate() {
   if (unit_) add_part_of_unit();
   sums_.set_instructions(window_.end - window_.begin);
   window_.units = sums_.packed();
-  for (std::size_t i = 0; i < estimated_.size(); ++i)
-    window_.values[estimated_[i]] = static_cast<std::uint64_t>(std::llround(sums_.total(i)));
+  sums_.put_totals(estimated_, window_.values);
   sums_ = UnitSums(estimated_.size());
 }
 
@@ -90,9 +88,7 @@ void WindowCutter::add_part_of_unit() {
 }
 
 UnitCounts WindowCutter::unit_counts() const {
-  UnitCounts counts{.instructions = counters_.total(config_.position_event), .events = {}};
-  for (const std::uint32_t event : estimated_) counts.events.push_back(counters_.total(event));
-  return counts;
+  return counters_.unit_counts(counters_.total(config_.position_event), estimated_);
 }
 
 void WindowCutter::arm() {

@@ -109,34 +109,29 @@ TEST(Wire, EveryKindOfMessageComesBackUnchanged) {
   }
 }
 
+template <typename T>
+void expect_same_either_way(const T& message) {
+  Datagrams channel;
+  MessageWriter writer{channel, 7};
+  writer.write(message);
+  writer.flush();
+  writer.write(Message{message});
+  writer.flush();
+  EXPECT_EQ(channel.all.at(0), channel.all.at(1));
+}
+
 TEST(Wire, AWindowIsTheSameMessageEitherWay) {
   const Window bare{
       .origin = {.pid = 1, .tid = 2, .time_ns = 3}, .begin = 4, .end = 5, .ended_by = 6, .values = {7, 8}};
   Window estimated = bare;
   estimated.units = {9.5, 10};
-  for (const Window& window : {bare, estimated}) {
-    Datagrams channel;
-    MessageWriter writer{channel, 7};
-    writer.write(window);
-    writer.flush();
-    writer.write(Message{window});
-    writer.flush();
-    EXPECT_EQ(channel.all.at(0), channel.all.at(1));
-  }
+  for (const Window& window : {bare, estimated}) expect_same_either_way(window);
 }
 
 TEST(Wire, ASampleIsTheSameMessageEitherWay) {
   Sample bare;
   bare.ip = 1;
-  for (const Sample& sample : {full_sample(), bare}) {
-    Datagrams channel;
-    MessageWriter writer{channel, 7};
-    writer.write(sample);
-    writer.flush();
-    writer.write(Message{sample});
-    writer.flush();
-    EXPECT_EQ(channel.all.at(0), channel.all.at(1));
-  }
+  for (const Sample& sample : {full_sample(), bare}) expect_same_either_way(sample);
 }
 
 TEST(Wire, ASampleHasNothingOfTheOneBeforeIt) {
