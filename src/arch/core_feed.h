@@ -124,6 +124,9 @@ struct LineSample {
 };
 static_assert(LineSample::has(21 * 64) && LineSample::has(32 * 64 + 21 * 64 + 63) && !LineSample::has(0));
 
+/// How many times as many loads can be tagged as by default.
+inline constexpr std::uint32_t kMostTimesTagged = 16;
+
 /// One thread of a program on its modelled core.
 class CoreFeed {
  public:
@@ -200,6 +203,9 @@ class CoreFeed {
   /// is tagged at a time; a seeded pseudo-random few of those that follow are passed over, then those until it has its
   /// data.
   virtual void set_latency_threshold(std::uint32_t cycles) = 0;
+  /// From here on so many times as many loads are tagged as by default.
+  /// times  a power of two, kMostTimesTagged at most, which is nearly each load
+  virtual void tag_more_loads([[maybe_unused]] std::uint32_t times) {}
 
   /// What the program accessed of the lines of LineSample while the core is told nothing else; numbers of lines (linear
   /// addresses >> LineSample::kFirstBit), oldest first.

@@ -471,7 +471,8 @@ void add_sample_options(CommandLine& line, Words& words) {
                   : "Events, separated by commas: instructions:ppp, mem_inst_retired.all_loads:pp, r81d0,\n"
                     "{a,b}; `zeroskid list` shows them [instructions:ppp]");
   line.number("-c,--count", words.count, 1, "N", "One sample every N events");
-  line.number("-F,--freq", words.frequency, 1, "N", "N samples per 1,000,000,000 instructions [4000]");
+  line.number("-F,--freq", words.frequency, 1, "N",
+              "N samples per 1,000,000,000 instructions; of modelled events more in the first 25,000,000 [4000]");
   line.group("What a sample holds");
   line.flag("-g", words.stacks, "The call chain, exact: of any program, whatever it was compiled with");
   line.value("--call-graph", words.callchain, "exact|fp|dwarf[,BYTES]|lbr",

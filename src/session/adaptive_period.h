@@ -15,33 +15,45 @@ inline constexpr std::uint64_t kNominalInstructionsPerSecond = 1'000'000'000;
 __extension__ using Wide = unsigned __int128;
 
 /// It begins at 1, because nobody knows how rare the event is, and a period that is too long is never heard of again:
-/// so it grows slowly and shrinks fast. Up to the right period that takes a few samples more, which weigh little.
+/// so it grows slowly and shrinks fast. It grows by an eighth a sample: were it doubled, as often a program begins with
+/// a burst of an event that is rare later, one sample would stand for half of the burst, and be a quarter of a report.
+/// Up to the right period that takes some hundred samples more, which weigh little.
 class AdaptivePeriod {
  public:
   /// frequency  samples per nominal second, not 0
-  explicit AdaptivePeriod(std::uint32_t frequency)
-      : interval_(std::max<std::uint64_t>(kNominalInstructionsPerSecond / frequency, 1)) {}
+  /// settles  samples are taken the more densely the further it is to that instruction: as many up to a tenth of the
+  ///          way, from a hundredth on, as from there to its end. For what is modelled: a sample costs little beside
+  ///          the model, and of a short run there would be few.
+  explicit AdaptivePeriod(std::uint32_t frequency, std::uint64_t settles = 0)
+      : interval_(std::max<std::uint64_t>(kNominalInstructionsPerSecond / frequency, 1)), settles_(settles) {}
 
-  std::uint64_t period() const { return period_; }
+  std::uint64_t period() const { return parts_ / kParts; }
 
   /// A sample came when the thread had retired `instructions` in all; returns the period from here on.
   std::uint64_t sampled_at(std::uint64_t instructions) {
     const std::uint64_t elapsed = std::max<std::uint64_t>(instructions - last_, 1);
     last_ = instructions;
-    const auto scaled = static_cast<Wide>(period_) * interval_ / elapsed;
-    const auto ideal = static_cast<std::uint64_t>(std::clamp<Wide>(scaled, 1, static_cast<Wide>(kLongest)));
+    const auto scaled = static_cast<Wide>(period()) * interval_at(instructions) / elapsed;
+    const std::uint64_t ideal = kParts * static_cast<std::uint64_t>(std::clamp<Wide>(scaled, 1, kLongest));
     // Halfway, so that a burst does not swing it; at once where the event has become rare.
-    const std::uint64_t halfway = (period_ + ideal + 1) / 2;
-    period_ = ideal < period_ / kRarer ? ideal : std::min(halfway, period_ * 2);
-    return period_;
+    parts_ = ideal < parts_ / kRarer ? ideal : std::min((parts_ + ideal + 1) / 2, parts_ + parts_ / kParts);
+    return period();
   }
 
  private:
+  std::uint64_t interval_at(std::uint64_t instructions) const {
+    if (instructions >= settles_) return interval_;
+    return std::max<std::uint64_t>(static_cast<std::uint64_t>(static_cast<Wide>(interval_) * instructions / settles_),
+                                   1);
+  }
+
   static constexpr std::uint64_t kRarer = 4;
-  static constexpr std::uint64_t kLongest = std::uint64_t{1} << 46;
+  static constexpr Wide kLongest = std::uint64_t{1} << 46;
+  static constexpr std::uint64_t kParts = 8;
 
   std::uint64_t interval_;  // instructions between samples
-  std::uint64_t period_ = 1;
+  std::uint64_t settles_;
+  std::uint64_t parts_ = kParts;  // of an event, kParts of them
   std::uint64_t last_ = 0;
 };
 

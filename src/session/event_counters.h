@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "arch/core_feed.h"
 #include "base/check.h"
 #include "session/pmu_driver.h"
 #include "session/unit_sums.h"
@@ -21,7 +22,10 @@ class EventCounters {
       for (std::size_t i = 0; i < driver->plan().size(); ++i) {
         const PlannedCounter& counter = driver->plan()[i];
         const auto lane = driver->pmu().lane_of(counter.counter);
-        places_[counter.event] = {driver.get(), i, lane ? lanes + *lane : kNoLane};
+        places_[counter.event] = {.driver = driver.get(),
+                                  .planned = i,
+                                  .lane = lane ? lanes + *lane : kNoLane,
+                                  .of_latency = driver->counts_tagged_loads(i)};
       }
       lanes += driver->pmu().lanes().size();
     }
@@ -34,7 +38,17 @@ class EventCounters {
   /// Events counted since the thread's start; 0 of one that no PMU counts.
   std::uint64_t total(std::size_t event) const {
     const Place& place = places_[event];
-    return place.driver == nullptr ? 0 : place.driver->total(place.planned);
+    if (place.driver == nullptr) return 0;
+    return place.of_latency ? of_latency(place) / arch::kMostTimesTagged : place.driver->total(place.planned);
+  }
+  /// From here on the core tags so many times as many loads: what counts those goes on as if it did not.
+  void set_times_tagged(std::uint32_t times) {
+    for (Place& place : places_) {
+      if (!place.of_latency) continue;
+      place.tagged_before = of_latency(place);
+      place.since = place.driver->total(place.planned);
+    }
+    times_tagged_ = times;
   }
   void totals(std::span<std::uint64_t> values) const {
     for (std::size_t event = 0; event < values.size(); ++event) values[event] = total(event);
@@ -57,8 +71,18 @@ class EventCounters {
     PmuDriver* driver = nullptr;
     std::size_t planned = 0;
     std::size_t lane = kNoLane;
+    bool of_latency = false;          // it counts tagged loads
+    std::uint64_t tagged_before = 0;  // until the counter had `since`, as of_latency() has it
+    std::uint64_t since = 0;
   };
+  /// In parts of kMostTimesTagged, so that what is less than one tagged load is not lost from unit to unit.
+  std::uint64_t of_latency(const Place& place) const {
+    const std::uint64_t more = place.driver->total(place.planned) - place.since;
+    return place.tagged_before + more * (arch::kMostTimesTagged / times_tagged_);
+  }
+
   std::vector<Place> places_;  // by event
+  std::uint32_t times_tagged_ = 1;
 };
 
 }  // namespace zs::session

@@ -242,6 +242,10 @@ std::uint64_t PmuDriver::total(std::size_t planned) {
   return counters_[planned].total + counters_[planned].buffered;
 }
 
+bool PmuDriver::counts_tagged_loads(std::size_t planned) const {
+  return is_load_latency(config_.events[plan_[planned].event], model_);
+}
+
 void PmuDriver::count_buffered() {
   const std::span<const std::byte> records = ds_.records();
   if (records.size() == counted_) return;

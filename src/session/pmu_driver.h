@@ -65,6 +65,8 @@ class PmuDriver {
 
   /// Events counted since the start, exact to the last retired instruction, also while records lie in the buffer.
   std::uint64_t total(std::size_t planned);
+  /// Whether that are loads which the load-latency facility tags.
+  bool counts_tagged_loads(std::size_t planned) const;
 
   /// Counters of events that count in units alone (EventSpec::only_in_units) count nothing, and again.
   void sleep() { pmu_.let_sleep(only_in_units_); }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "arch/records/data_source.h"
@@ -16,6 +17,10 @@ namespace zs::session {
 namespace {
 
 using engine::ThreadIdentity;
+
+/// AdaptivePeriod's `settles` beside a core model. chosen: at the usual frequency a hundred samples for each factor of
+/// e that the run becomes longer
+constexpr std::uint64_t kDenseInstructions = 25'000'000;
 
 bool wants_usage(const RecordingConfig& config) {
   return std::any_of(config.events.begin(), config.events.end(), [](const EventSpec& e) {
@@ -65,7 +70,8 @@ RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who
     pmus_.push_back(&drivers_.back()->pmu());
   }
   for (std::size_t i = 0; i < config.events.size(); ++i) {
-    if (config.events[i].frequency != 0) adaptive_[i].emplace(config.events[i].frequency);
+    if (config.events[i].frequency == 0) continue;
+    adaptive_[i].emplace(config.events[i].frequency, shared.machine != nullptr ? kDenseInstructions : 0);
   }
   if (shared.machine != nullptr) core_ = shared.machine->attach_thread();
   if (shared.sharing) shared.sharing->attached(who.tid);
@@ -81,6 +87,9 @@ RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who
   if (shared.units) {
     pmus_.push_back(&shared.units->pmu());
     units_.emplace(shared.estimated.size());
+    samples_tagged_loads_ = std::ranges::any_of(shared.estimated, [&](std::uint32_t event) {
+      return config.events[event].samples() && is_load_latency(config.events[event], shared.model);
+    });
     for (const auto& driver : drivers_) driver->sleep();
     begin_unit();
   }
@@ -110,6 +119,7 @@ void RecordedThread::begin_unit() {
   if (shared_.units->phase() != engine::Phase::Unit) return;
   for (const auto& driver : drivers_) driver->wake();
   follow_weight();
+  tag_more_loads(times_tagged_);
   unit_start_ = counts_of_unit();
   if (regions_) regions_->begin_unit(unit());
   if (windows_) windows_->begin_unit(unit());
@@ -129,6 +139,7 @@ void RecordedThread::end_unit() {
   if (regions_) regions_->end_unit();
   if (windows_) windows_->end_unit();
   stood_for_ = stands_for();
+  tag_more_loads(1);
   for (const auto& driver : drivers_) driver->sleep();
 }
 
@@ -232,7 +243,8 @@ void RecordedThread::record(const PlannedCounter& counter, std::uint64_t period,
                             const PebsFacts& facts) {
   const EventSpec& event = shared_.config.events[counter.event];
   // perf leaves out the one that arming takes. In units periods are short, and that would be up to half of all.
-  Sample sample = sample_of(counter, weight_of(counter) == 1 ? period : events, facts.registers);
+  const bool sparse = weight_ != 1 && shared_.config.is_estimated(event);
+  Sample sample = sample_of(counter, sparse ? events : period, facts.registers);
   sample.time_ns = facts.tsc ? shared_.clock.ns_at(*facts.tsc) : shared_.clock.now_ns();
   // precise 1 is the record's own instruction pointer, past the instruction; more asks for the instruction itself,
   // which formats 0 and 1 do not have.
@@ -331,7 +343,15 @@ void RecordedThread::add_unit_to(UnitSums& sums) { sums.add(unit(), unit_start_,
 UnitCounts RecordedThread::counts_of_unit() { return counters_->unit_counts(progress(), shared_.estimated); }
 
 std::uint64_t RecordedThread::weight_of(const PlannedCounter& counter) const {
-  return shared_.config.is_estimated(shared_.config.events[counter.event]) ? weight_ : 1;
+  const EventSpec& event = shared_.config.events[counter.event];
+  if (!shared_.config.is_estimated(event)) return 1;
+  return is_load_latency(event, shared_.model) ? weight_ / times_tagged_ : weight_;
+}
+
+void RecordedThread::tag_more_loads(std::uint32_t times) {
+  if (!samples_tagged_loads_) return;
+  core_->tag_more_loads(times);
+  counters_->set_times_tagged(times);
 }
 
 std::uint64_t RecordedThread::stands_for() { return stood_for_ + (progress() - unit_start_.instructions) * weight_; }
@@ -343,6 +363,7 @@ std::uint64_t RecordedThread::seen_period(const PlannedCounter& counter, std::ui
 void RecordedThread::follow_weight() {
   const std::uint64_t weight = shared_.units->unit().weight;
   if (weight == std::exchange(weight_, weight)) return;
+  if (samples_tagged_loads_) times_tagged_ = static_cast<std::uint32_t>(std::gcd(weight, arch::kMostTimesTagged));
   for (const auto& driver : drivers_) {
     for (std::size_t i = 0; i < driver->plan().size(); ++i) {
       const PlannedCounter& counter = driver->plan()[i];

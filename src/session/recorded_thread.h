@@ -160,6 +160,10 @@ class RecordedThread final : public PmuClient {
   /// Counters that sample see one event of so many: their periods are so much shorter.
   void follow_weight();
 
+  /// Units are few, so in them the load-latency facility tags more loads, up to as many times more as each instruction
+  /// stands for: else a report of loads would be made of some dozen samples.
+  void tag_more_loads(std::uint32_t times);
+
   void copy_stack(Sample& sample, std::uint64_t sp);
 
   void adapt(const PlannedCounter& counter);
@@ -187,7 +191,9 @@ class RecordedThread final : public PmuClient {
   std::optional<UnitSums> units_;  // of the units that have ended
   UnitCounts unit_start_;          // when the one began that is under way
   std::uint64_t weight_ = 1;
-  std::uint64_t stood_for_ = 0;  // instructions that the units stand for which have ended
+  bool samples_tagged_loads_ = false;  // which are estimated
+  std::uint32_t times_tagged_ = 1;     // in the last unit
+  std::uint64_t stood_for_ = 0;        // instructions that the units stand for which have ended
   std::uint64_t next_due_ns_ = 0;
   PmuDriver* driver_ = nullptr;                      // being serviced
   const arch::RegisterFile* interrupted_ = nullptr;  // during take_pmi

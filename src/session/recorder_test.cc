@@ -59,16 +59,6 @@ TEST(Recorder, ProgramsLoadLatencyWithItsThresholdAndWhereThereIsOneItsEnable) {
   }
 }
 
-EventSpec slow_loads() {
-  EventSpec event = loads(1, 2);
-  event.name = "mem-loads";
-  event.select = select(0xCD, 0x01);
-  event.precise_counters = event.counters = any_of(4);
-  event.latency_threshold = 30;
-  event.detail = Detail::Full;
-  return event;
-}
-
 /// The samples of two slow loads from memory that walked the page tables; the second is recorded.
 std::vector<Sample> samples_of_slow_loads(std::string cpu, Detail detail) {
   RecordingConfig config = recording({slow_loads()}, std::move(cpu));
@@ -439,7 +429,7 @@ TEST(Recorder, AFrequencySettlesAtItsRateOfInstructionsForEveryEvent) {
   thread.exit();
   const auto samples = out.all<Sample>();
   EXPECT_GE(samples.size(), 90U);
-  EXPECT_LE(samples.size(), 115U);
+  EXPECT_LE(samples.size(), 140U) << "some forty more until the period is right";
   EXPECT_NEAR(static_cast<double>(samples.back().period), 100.0, 10.0);  // a load every tenth instruction
   EXPECT_THAT(out.all<Counts>().back().values, ElementsAre(10'000U));    // the progress event is not reported
 }

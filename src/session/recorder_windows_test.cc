@@ -162,6 +162,32 @@ TEST(Windows, InUnitsAreEstimatedFromTheirOwn) {
   }
 }
 
+// One unit of 10 instructions in 80: the core is asked to tag eight times as many loads, which here is each.
+TEST(Windows, InUnitsHaveAsManyTaggedLoadsAsIfNoMoreWereTagged) {
+  RecordingConfig config = in_units(1000);
+  config.detail = Detail::Fast;
+  config.events[1] = slow_loads();
+  config.events[1].only_in_units = true;
+  config.units.first_period = config.units.longest_period = 80;
+  Recorded out{config};
+  FakeThread thread{out.recorder, kMain};
+  arch::CoreSignals signals;
+  signals[arch::CoreSignal::LatencyLoads] = 1;
+  for (int i = 0; i < 4000; ++i) {
+    thread.run(
+        {.ip = kText, .loads = 1, .address = 0x2000, .load = {.present = true, .latency = 300}, .signals = &signals});
+  }
+  thread.exit();
+  const auto windows = out.all<Window>();
+  ASSERT_GE(windows.size(), 4);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(static_cast<double>(windows[i].values[1]), 1000.0 / 8, 12) << i;
+  std::uint64_t stand_for = 0;
+  const std::vector<Sample> samples = out.all<Sample>();
+  for (const Sample& sample : samples) stand_for += sample.period;
+  EXPECT_NEAR(static_cast<double>(stand_for), 4000.0 / 8, 50);
+  EXPECT_GT(samples.size(), 200) << "one of two that are tagged: each record has one in front that arms for it";
+}
+
 TEST(Windows, InUnitsTakeTheirPartOfAUnitThatLiesAcrossTheirEnd) {
   Recorded out{in_units(7)};  // shorter than a unit
   FakeThread thread{out.recorder, kMain};

@@ -62,6 +62,16 @@ inline EventSpec loads(std::uint64_t period, std::uint8_t precise) {
           .period = period};
 }
 
+inline EventSpec slow_loads() {
+  EventSpec event = loads(1, 2);
+  event.name = "mem-loads";
+  event.select = select(0xCD, 0x01);
+  event.precise_counters = event.counters = arch::any_of(4);
+  event.latency_threshold = 30;
+  event.detail = Detail::Full;
+  return event;
+}
+
 inline RecordingConfig recording(std::vector<EventSpec> events, std::string model = "skylake-server@1") {
   RecordingConfig config;
   config.cpu_model = std::move(model);

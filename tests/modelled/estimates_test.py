@@ -139,6 +139,17 @@ class Estimates(unittest.TestCase):
         stores = int(float(rows("-e", "mem_inst_retired.all_stores")["mem_inst_retired.all_stores"]["counter-value"]))
         self.assertLess(abs(sum(int(period) for period, _ in samples) / stores - 1), 0.1)
 
+    def test_units_tag_more_loads_so_that_a_report_has_as_many_samples_as_that_of_a_complete_run(self):
+        def periods(*options):
+            with tempfile.TemporaryDirectory() as folder:
+                ran = tool.zeroskid("mem", "record", "-q", "-t", "load", "--ldlat", "3", "-c", "1", "--virtual-time", "-o", "r.data", *options,
+                                    *program(), folder=folder)
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                return [int(period) for period in tool.zeroskid("script", "-F", "period", "-i", "r.data", folder=folder).stdout.split()]
+        complete, sampled = periods("--detail", "complete"), periods(*SAMPLED)
+        self.assertLess(abs(sum(sampled) / sum(complete) - 1), 0.1)
+        self.assertGreater(len(sampled), 0.7 * len(complete), "though a quarter of the run at most is modelled")
+
     def test_behaviour_that_changes_is_met_wherever_it_lies(self):
         """A turn as long as the period, long turns, and a slow stretch that comes once: the estimate holds, and is less sure."""
         units = ["--detail", "sampled", "--units", "2000:2000:16000:16000:48000"]

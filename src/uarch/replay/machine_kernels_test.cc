@@ -315,6 +315,15 @@ TEST(MachineKernels, CountsTaggedLoadsThatTakeLongerThanTheThreshold) {
   const std::uint64_t tagged = loop[CoreSignal::LatencyLoads] - first;
   EXPECT_GT(tagged, 40'000U / 18);
   EXPECT_LT(tagged, 40'000U / 15);
+  for (const std::uint32_t times : {4U, 16U}) {
+    const std::uint64_t by_then = loop[CoreSignal::LatencyLoads];
+    loop.thread().tag_more_loads(times);
+    loop.run(kernels::kChase, 40'000, far);
+    const auto tagged_now = static_cast<double>(loop[CoreSignal::LatencyLoads] - by_then);
+    EXPECT_LT(tagged_now, 1.02 * 40'000 * times / 16.5);
+    EXPECT_GT(tagged_now, 0.85 * 40'000 * times / 16.5) << "some lines were prefetched beside others by now";
+  }
+  loop.thread().tag_more_loads(1);
   loop.thread().set_latency_threshold(100'000);
   const std::uint64_t before = loop[CoreSignal::LatencyLoads];
   loop.run(kernels::kChase, 1000, far);

@@ -167,8 +167,12 @@ SlotCause StepSimulator<Clock>::level_of(const Outcome& outcome) const {
 template <typename Clock>
 void StepSimulator<Clock>::tag(std::uint32_t latency) {
   // chosen; always as many, and a loop could hide one of its loads for ever.
-  constexpr std::uint64_t kFewestPassedOver = 8, kAtRandom = 16;
-  passed_over_ = kFewestPassedOver + random_.below(kAtRandom);
+  constexpr std::uint64_t kFewest = 9, kAtRandom = 16;
+  constexpr std::int64_t kParts = arch::kMostTimesTagged;
+  due_ += static_cast<std::int64_t>(kFewest + random_.below(kAtRandom)) * (kParts / times_tagged_);
+  const std::int64_t loads = std::max<std::int64_t>(due_ / kParts, 1);
+  due_ -= loads * kParts;
+  passed_over_ = static_cast<std::uint64_t>(loads - 1);
   if (latency > threshold_) ++signals_[CoreSignal::LatencyLoads];
 }
 

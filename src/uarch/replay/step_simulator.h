@@ -94,6 +94,9 @@ class StepSimulator {
   bool tags_ = false;
   std::uint32_t threshold_ = 0;
   std::uint64_t passed_over_ = 0;  // loads that will not be tagged, whenever they are dispatched
+  std::uint32_t times_tagged_ = 1;
+  std::int64_t due_ =
+      0;  // loads to the next that is tagged, in parts of kMostTimesTagged, that were not waited for yet
 
  private:
   void fetched_late(const Step& step, const Outcome& outcome);

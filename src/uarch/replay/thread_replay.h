@@ -73,6 +73,10 @@ class ThreadReplay final : public arch::CoreFeed, public CodeSimulator<Clock> {
     tags_ = true;
     threshold_ = cycles;
   }
+  void tag_more_loads(std::uint32_t times) override {
+    if (times > times_tagged_) passed_over_ = passed_over_ * times_tagged_ / times;
+    times_tagged_ = times;
+  }
   std::uint32_t most_per_instruction(arch::CoreSignal signal) const override {
     return zs::uarch::most_per_instruction(signal, model_.timing.issue_width);
   }
@@ -111,6 +115,8 @@ class ThreadReplay final : public arch::CoreFeed, public CodeSimulator<Clock> {
   using StepSimulator<Clock>::taken_count_;
   using StepSimulator<Clock>::tags_;
   using StepSimulator<Clock>::threshold_;
+  using StepSimulator<Clock>::passed_over_;
+  using StepSimulator<Clock>::times_tagged_;
   using StepSimulator<Clock>::kRemembered;
   using StepSimulator<Clock>::watches_retirement_;
   using StepSimulator<Clock>::retirement_;
