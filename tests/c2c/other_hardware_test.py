@@ -188,7 +188,8 @@ class OtherHardware(unittest.TestCase):
     def same_as_perf(self, ours):
         if not shutil.which("perf"):
             return
-        theirs = run("perf", "c2c", "report", "--stdio", "-i", self.path).stdout
+        # Without source lines: addr2line ends at once where the program is not there, and perf may die of the closed pipe.
+        theirs = run("perf", "c2c", "report", "--stdio", "--no-source", "-i", self.path).stdout
         facts = facts_of(ours)
         self.assertGreater(len(facts_of(theirs)), 10)
         for fact, count in facts_of(theirs).items():
