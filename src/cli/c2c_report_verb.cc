@@ -1,5 +1,6 @@
 // `zeroskid c2c report`: which lines threads take from each other, why, and what would end it.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ namespace {
 
 struct Options {
   RecordingInput input;
-  std::string display = "tot", coalesce = "iaddr";
+  std::string display, coalesce = "iaddr";
   std::vector<std::string> what_if, others;
   bool show_all = false, double_line = false, stdio = false, no_source = false, stats = false, header = false;
 };
@@ -36,7 +37,10 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
       "lay apart.",
       "[-i FILE] [OPTIONS]");
   add_input_options(line, options.input);
-  line.value("-d,--display", options.display, "tot|lcl|rmt", "Rank lines by all HITM, local or remote ones [tot]");
+  line.value(
+      "-d,--display", options.display, "tot|lcl|rmt|peer",
+      "Rank lines by all HITM, local or remote ones, or by loads whose line a\nprocessor only says that another core "
+      "had it, as ARM's do [tot, or peer\nwhere there are no others]");
   line.value("-s,-c,--coalesce", options.coalesce, "KEY[,KEY...]",
              "What tells rows of a line apart besides the offset: pid, tid, iaddr, dso\n[iaddr]");
   line.flag("--show-all", options.show_all, "Lines without HITM too, and every line that changed hands");
@@ -55,11 +59,15 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
 
 int wrong(const Error& error) { return refuse("c2c report", error); }
 
-Result<profile::HitmKind> parse_order(const std::string& text) {
-  if (text == "tot") return profile::HitmKind::Total;
-  if (text == "lcl") return profile::HitmKind::Local;
-  if (text == "rmt") return profile::HitmKind::Remote;
-  return Error{"-d " + text + ": no such kind of HITM", "tot, lcl or rmt"};
+/// Nothing: as the samples are.
+Result<std::optional<profile::HitmKind>> parse_order(const std::string& text) {
+  using Order = std::optional<profile::HitmKind>;
+  if (text.empty()) return Order();
+  if (text == "tot") return Order(profile::HitmKind::Total);
+  if (text == "lcl") return Order(profile::HitmKind::Local);
+  if (text == "rmt") return Order(profile::HitmKind::Remote);
+  if (text == "peer") return Order(profile::HitmKind::Peer);
+  return Error{"-d " + text + ": no such kind of HITM", "tot, lcl, rmt or peer"};
 }
 
 Result<std::vector<Alignment>> parse_alignments(const std::vector<std::string>& texts) {
@@ -125,7 +133,6 @@ int run_c2c_report(const Arguments& arguments) {
                          .source_lines = !options.no_source};
   const auto order = parse_order(options.display);
   if (!order) return wrong(order.error());
-  style.order = *order;
   const auto keys = profile::parse_place_keys(options.coalesce);
   if (!keys) return wrong(keys.error());
   const auto alignments = parse_alignments(options.what_if);
@@ -147,6 +154,8 @@ int run_c2c_report(const Arguments& arguments) {
               "record with: zeroskid c2c record"});
     return kToolFailed;
   }
+  if (!was_logged(*reader) && !has_samples(*reader, "record longer, or with a smaller -c"))
+    return empty_status(*reader);
   profile::Symbolizer symbolizer(options.input.names());
   symbolizer.expect(*reader);
   const profile::CacheLines lines = profile::cache_lines(
@@ -155,7 +164,7 @@ int run_c2c_report(const Arguments& arguments) {
   std::string text = report::c2c_text(*reader, lines, symbolizer, style);
   if (!options.stats) {
     const auto model = was_logged(*reader) ? model_text(*reader, lines.spaces, symbolizer, options, *alignments)
-                                           : Result<std::string>(report::no_sharing_text());
+                                           : Result<std::string>(report::no_sharing_text(lines.all));
     if (!model) {
       say(model.error());
       return kToolFailed;

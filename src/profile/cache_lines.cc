@@ -39,6 +39,8 @@ constexpr std::uint64_t AccessCounts::*const kAll[] = {
     &AccessCounts::exclusive,
     &AccessCounts::blocked_data,
     &AccessCounts::blocked_address,
+    &AccessCounts::local_peer,
+    &AccessCounts::remote_peer,
     &AccessCounts::unmapped,
     &AccessCounts::unparsed,
 };
@@ -53,7 +55,7 @@ struct LineInMaking {
 };
 
 void add_load(AccessCounts& counts, mem::Word source) {
-  const bool hitm = source.has(mem::kSnoopHitm), hit = source.has(mem::kSnoopHit);
+  const bool hitm = source.has(mem::kSnoopHitm), hit = source.has(mem::kSnoopHit), peer = source.has(mem::kPeer);
   const auto any = [&](mem::Word one) { return (source.bits & one.bits) != 0; };
   const auto from_memory = [&](std::uint64_t& dram) {
     ++dram;
@@ -67,6 +69,7 @@ void add_load(AccessCounts& counts, mem::Word source) {
     counts.l1 += any(mem::kL1) ? 1 : 0;
     counts.l2 += any(mem::kL2) ? 1 : 0;
     if (any(mem::kL3)) ++(hitm ? counts.local_hitm : counts.llc);
+    if (peer && any(mem::kL2 | mem::kL3)) ++counts.local_peer;
     if (any(mem::kLocalRam)) from_memory(counts.local_dram);
     if (any(mem::kRemoteRam1 | mem::kRemoteRam2) || remote) from_memory(counts.remote_dram);
   }
@@ -75,6 +78,9 @@ void add_load(AccessCounts& counts, mem::Word source) {
       ++counts.remote_hit;
     } else if (hitm) {
       ++counts.remote_hitm;
+    } else if (peer) {
+      ++counts.remote_hit;
+      ++counts.remote_peer;
     }
   }
   counts.load_miss += any(mem::kMiss) ? 1 : 0;
@@ -97,6 +103,10 @@ void add_cycles(LinePlace& place, const AccessCounts& before, const session::Sam
     mean = &place.remote_hitm;
   } else if (place.counts.local_hitm != before.local_hitm) {
     mean = &place.local_hitm;
+  } else if (place.counts.remote_peer != before.remote_peer) {
+    mean = &place.remote_peer;
+  } else if (place.counts.local_peer != before.local_peer) {
+    mean = &place.local_peer;
   } else if (place.counts.loads != before.loads) {
     mean = &place.other_loads;
   }
@@ -149,6 +159,7 @@ std::uint64_t hitm_of(const AccessCounts& counts, HitmKind kind) {
     case HitmKind::Total: break;
     case HitmKind::Local: return counts.local_hitm;
     case HitmKind::Remote: return counts.remote_hitm;
+    case HitmKind::Peer: return counts.peer();
   }
   return counts.hitm();
 }
@@ -210,8 +221,10 @@ CacheLines cache_lines(const PerfDataReader& reader, Symbolizer& symbolizer, con
     std::ranges::stable_sort(made.line.places, {}, &LinePlace::offset);
     all.lines.push_back(std::move(made.line));
   }
+  const bool only_peers = all.all.hitm() == 0 && all.all.peer() != 0;
+  all.order = options.order.value_or(only_peers ? HitmKind::Peer : HitmKind::Total);
   std::ranges::stable_sort(all.lines, [&](const CacheLine& a, const CacheLine& b) {
-    return hitm_of(a.counts, options.order) > hitm_of(b.counts, options.order);
+    return hitm_of(a.counts, all.order) > hitm_of(b.counts, all.order);
   });
   return all;
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,9 +25,13 @@ struct AccessCounts {
   std::uint64_t local_hitm = 0, remote_hitm = 0, remote_hit = 0;
   std::uint64_t local_dram = 0, remote_dram = 0, shared = 0, exclusive = 0;
   std::uint64_t blocked_data = 0, blocked_address = 0;
+  std::uint64_t local_peer = 0, remote_peer = 0;  // another core had the line, nobody says whether modified: ARM
   std::uint64_t unmapped = 0, unparsed = 0;
 
   std::uint64_t hitm() const { return local_hitm + remote_hitm; }
+  std::uint64_t peer() const { return local_peer + remote_peer; }
+  /// Loads and stores of which nobody knows where their data lies.
+  std::uint64_t no_address() const { return load_no_address + store_no_address; }
   /// All loads and stores of a line that found it somewhere.
   std::uint64_t records() const;
   AccessCounts& operator+=(const AccessCounts& more);
@@ -49,7 +54,7 @@ struct LinePlace {
   std::set<std::uint32_t> cpus;
   Location code;  // of its first sample
   AccessCounts counts;
-  MeanCycles remote_hitm, local_hitm, other_loads;
+  MeanCycles remote_hitm, local_hitm, remote_peer, local_peer, other_loads;
 };
 
 struct CacheLine {
@@ -68,18 +73,20 @@ struct PlaceKeys {
 Result<PlaceKeys> parse_place_keys(std::string_view text);
 
 /// By which loads lines are ranked.
-enum class HitmKind : std::uint8_t { Total, Local, Remote };
+/// Peer: those whose line another core had, modified or not
+enum class HitmKind : std::uint8_t { Total, Local, Remote, Peer };
 
 struct CacheLines {
   AccessCounts all;  // of every sample
   std::uint64_t samples = 0;
-  std::vector<CacheLine> lines;  // those with the most HITM first; of equals, the lower address
-  AddressSpaces spaces;          // after the last record
+  std::vector<CacheLine> lines;      // those with the most HITM first; of equals, the lower address
+  HitmKind order = HitmKind::Total;  // by which they are ranked
+  AddressSpaces spaces;              // after the last record
 };
 
 struct CacheLineOptions {
   PlaceKeys keys;
-  HitmKind order = HitmKind::Total;
+  std::optional<HitmKind> order;  // nothing: total, or peer where no load found its line modified, but a peer's
   std::uint64_t line_bytes = 64;  // 128: neighbours are one, as the adjacent-line prefetcher sees them
 };
 

@@ -52,6 +52,8 @@ constexpr Fact kAfterLlc[] = {
 constexpr Fact kBlocked[] = {
     {"Load access blocked by data", &AccessCounts::blocked_data},
     {"Load access blocked by address", &AccessCounts::blocked_address},
+    {"Load HIT Local Peer", &AccessCounts::local_peer},
+    {"Load HIT Remote Peer", &AccessCounts::remote_peer},
 };
 constexpr Fact kStores[] = {
     {"Store Operations", &AccessCounts::stores},
@@ -93,6 +95,7 @@ std::string shared_information(const AccessCounts& shared, std::uint64_t lines) 
          fact("Fill Buffer Hits on shared lines", shared.fill_buffer) + fact("L1D hits on shared lines", shared.l1) +
          fact("L2D hits on shared lines", shared.l2) +
          fact("LLC hits on shared lines", shared.llc + shared.local_hitm) +
+         fact("Load hits on peer cache or nodes", shared.peer()) +
          fact("Locked Access on shared lines", shared.locked) +
          fact("Blocked Access on shared lines", shared.blocked_data + shared.blocked_address) +
          fact("Store HITs on shared lines", shared.stores) +
@@ -102,22 +105,31 @@ std::string shared_information(const AccessCounts& shared, std::uint64_t lines) 
 }
 
 struct OrderWords {
-  std::string_view sentence, column;
+  std::string_view sentence, column, kind, total, local, remote;
 };
 OrderWords words_of(HitmKind order) {
   switch (order) {
     case HitmKind::Total: break;
-    case HitmKind::Local: return {"Local HITMs", "Lcl"};
-    case HitmKind::Remote: return {"Remote HITMs", "Rmt"};
+    case HitmKind::Local: return {"Local HITMs", "Lcl", "Hitm", "Hitm", "LclHitm", "RmtHitm"};
+    case HitmKind::Remote: return {"Remote HITMs", "Rmt", "Hitm", "Hitm", "LclHitm", "RmtHitm"};
+    case HitmKind::Peer: return {"Peer Snoop", "Peer", "Peer", "Snoop", "Local", "Remote"};
   }
-  return {"Total HITMs", "Tot"};
+  return {"Total HITMs", "Tot", "Hitm", "Hitm", "LclHitm", "RmtHitm"};
 }
 
-std::string details(const profile::PerfDataReader& reader, const C2cStyle& style) {
+/// What ranks lines, of another core here and of another processor.
+std::uint64_t local_of(const AccessCounts& counts, HitmKind order) {
+  return order == HitmKind::Peer ? counts.local_peer : counts.local_hitm;
+}
+std::uint64_t remote_of(const AccessCounts& counts, HitmKind order) {
+  return order == HitmKind::Peer ? counts.remote_peer : counts.remote_hitm;
+}
+
+std::string details(const profile::PerfDataReader& reader, HitmKind order, const C2cStyle& style) {
   std::string text = title("c2c details");
   for (const auto& event : reader.events())
     text += fmt::format("  {:<34}: {}\n", &event == &reader.events().front() ? "Events" : "", event.name);
-  text += fmt::format("  {:<34}: {}\n", "Cachelines sort on", words_of(style.order).sentence);
+  text += fmt::format("  {:<34}: {}\n", "Cachelines sort on", words_of(order).sentence);
   text += fmt::format("  {:<34}: offset,{}\n", "Cacheline data grouping", style.coalesce);
   return text + "\n";
 }
@@ -128,29 +140,31 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
 
 std::string line_table(const CacheLines& lines, const std::vector<std::size_t>& shown, std::uint64_t hitm,
                        HitmKind order) {
+  const OrderWords words = words_of(order);
   std::string text = title("Shared Data Cache Line Table");
   text += fmt::format(
       "#\n"
-      "#        ----------- Cacheline ----------      {}  ------- Load Hitm -------    Total    Total    Total  "
+      "#        ----------- Cacheline ----------  {:>7}  ------- Load {} -------    Total    Total    Total  "
       "--------- "
       "Stores --------  ----- Core Load Hit -----  - LLC Load Hit --  - RMT Load Hit --  --- Load Dram ----\n"
-      "# Index             Address  Node  PA cnt     Hitm    Total  LclHitm  RmtHitm  records    Loads   Stores    "
+      "# Index             Address  Node  PA cnt  {:>7}    Total  {:>7}  {:>7}  records    Loads   Stores    "
       "L1Hit   "
       "L1Miss      N/A       FB       L1       L2    LclHit  LclHitm    RmtHit  RmtHitm       Lcl       Rmt\n"
       "# .....  ..................  ....  ......  .......  .......  .......  .......  .......  .......  .......  "
       ".......  "
       ".......  .......  .......  .......  .......  ........  .......  ........  .......  ........  ........\n"
       "#\n",
-      words_of(order).column);
+      words.column, words.kind, words.total, words.local, words.remote);
   for (std::size_t index = 0; index < shown.size(); ++index) {
     const CacheLine& line = lines.lines[shown[index]];
     const AccessCounts& c = line.counts;
     text += fmt::format(
         "{:>7}  {:>#18x}  {:>4}  {:>6}  {:>7}  {:>7}  {:>7}  {:>7}  {:>7}  {:>7}  {:>7}  {:>7}  {:>7}  {:>7}  {:>7}  "
         "{:>7}  {:>7}  {:>8}  {:>7}  {:>8}  {:>7}  {:>8}  {:>8}\n",
-        index, line.address, "N/A", 0, percent(hitm_of(c, order), hitm), c.hitm(), c.local_hitm, c.remote_hitm,
-        c.records(), c.loads, c.stores, c.store_l1_hits, c.store_l1_misses, c.store_unknown, c.fill_buffer, c.l1, c.l2,
-        c.llc, c.local_hitm, c.remote_hit, c.remote_hitm, c.local_dram, c.remote_dram);
+        index, line.address, "N/A", 0, percent(hitm_of(c, order), hitm), local_of(c, order) + remote_of(c, order),
+        local_of(c, order), remote_of(c, order), c.records(), c.loads, c.stores, c.store_l1_hits, c.store_l1_misses,
+        c.store_unknown, c.fill_buffer, c.l1, c.l2, c.llc, c.local_hitm, c.remote_hit, c.remote_hitm, c.local_dram,
+        c.remote_dram);
   }
   return text + "\n";
 }
@@ -170,8 +184,10 @@ PlaceText text_of(const LinePlace& place, profile::Symbolizer& symbolizer, const
   return text;
 }
 
-/// Of a place of a line: without stores and HITM it says nothing of sharing.
-bool is_shown(const LinePlace& place) { return place.counts.stores != 0 || place.counts.hitm() != 0; }
+/// Of a place of a line: without stores, HITM and what peers had it says nothing of sharing.
+bool is_shown(const LinePlace& place) {
+  return place.counts.stores != 0 || place.counts.hitm() != 0 || place.counts.peer() != 0;
+}
 
 /// Widths of the columns of names.
 struct NameWidths {
@@ -186,21 +202,25 @@ std::string who_of(const LinePlace& place, const profile::PlaceKeys& keys) {
   return text;
 }
 
-std::string place_head(const profile::PlaceKeys& keys, const NameWidths& widths, bool source) {
+std::string place_head(const profile::PlaceKeys& keys, const NameWidths& widths, bool source, HitmKind order) {
+  const bool peers = order == HitmKind::Peer;
   std::string heads, dots;
   const auto column = [&](std::string_view head, std::size_t width) {
     heads += fmt::format("{:>{}}  ", head, width);
     dots += std::string(width, '.') + "  ";
   };
   column("Num", 5);
-  for (const std::string_view head : {"RmtHitm", "LclHitm", "L1 Hit", "L1 Miss", "N/A"}) column(head, 7);
+  for (const std::string_view head :
+       {peers ? "RmtPeer" : "RmtHitm", peers ? "LclPeer" : "LclHitm", "L1 Hit", "L1 Miss", "N/A"})
+    column(head, 7);
   column("Offset", 18);
   column("Node", 4);
   column("PA cnt", 6);
   if (keys.pid) column("Pid", 8);
   if (keys.tid) column("Tid", 8);
   if (keys.instruction) column("Code address", 18);
-  for (const std::string_view head : {"rmt hitm", "lcl hitm", "load"}) column(head, 8);
+  for (const std::string_view head : {peers ? "rmt peer" : "rmt hitm", peers ? "lcl peer" : "lcl hitm", "load"})
+    column(head, 8);
   column("records", 7);
   column("cnt", 8);
   column("Symbol", widths.symbol);
@@ -210,17 +230,19 @@ std::string place_head(const profile::PlaceKeys& keys, const NameWidths& widths,
 }
 
 std::string place_row(const LinePlace& place, const AccessCounts& line, const PlaceText& names,
-                      const profile::PlaceKeys& keys, const NameWidths& widths) {
+                      const profile::PlaceKeys& keys, const NameWidths& widths, HitmKind order) {
   const AccessCounts& c = place.counts;
-  std::string text =
-      fmt::format("  {:>5}  {:>7}  {:>7}  {:>7}  {:>7}  {:>7}  {:>#18x}  {:>4}  {:>6}  ", "",
-                  percent(c.remote_hitm, line.remote_hitm), percent(c.local_hitm, line.local_hitm),
-                  percent(c.store_l1_hits, line.store_l1_hits), percent(c.store_l1_misses, line.store_l1_misses),
-                  percent(c.store_unknown, line.store_unknown), place.offset, "N/A", 0);
+  const bool peers = order == HitmKind::Peer;
+  std::string text = fmt::format(
+      "  {:>5}  {:>7}  {:>7}  {:>7}  {:>7}  {:>7}  {:>#18x}  {:>4}  {:>6}  ", "",
+      percent(remote_of(c, order), remote_of(line, order)), percent(local_of(c, order), local_of(line, order)),
+      percent(c.store_l1_hits, line.store_l1_hits), percent(c.store_l1_misses, line.store_l1_misses),
+      percent(c.store_unknown, line.store_unknown), place.offset, "N/A", 0);
   text += who_of(place, keys);
-  text += fmt::format("{:>8}  {:>8}  {:>8}  {:>7}  {:>8}  {:<{}}  {:<{}}", place.remote_hitm.mean(),
-                      place.local_hitm.mean(), place.other_loads.mean(), c.records(), place.cpus.size(), names.symbol,
-                      widths.symbol, names.object, widths.object);
+  text += fmt::format("{:>8}  {:>8}  {:>8}  {:>7}  {:>8}  {:<{}}  {:<{}}",
+                      (peers ? place.remote_peer : place.remote_hitm).mean(),
+                      (peers ? place.local_peer : place.local_hitm).mean(), place.other_loads.mean(), c.records(),
+                      place.cpus.size(), names.symbol, widths.symbol, names.object, widths.object);
   return text + (names.source.empty() ? "" : "  " + names.source) + "\n";
 }
 
@@ -236,17 +258,18 @@ std::string place_table(const CacheLines& lines, const std::vector<std::size_t>&
       widths.source = std::max(widths.source, names.source.size());
     }
   }
-  std::string text = title("Shared Cache Line Distribution Pareto") + place_head(keys, widths, style.source_lines);
+  std::string text =
+      title("Shared Cache Line Distribution Pareto") + place_head(keys, widths, style.source_lines, lines.order);
   const std::string rule = "  " + std::string(70, '-') + "\n";
   for (std::size_t index = 0; index < shown.size(); ++index) {
     const CacheLine& line = lines.lines[shown[index]];
     const AccessCounts& c = line.counts;
     text += rule;
-    text += fmt::format("  {:>5}  {:>7}  {:>7}  {:>7}  {:>7}  {:>7}  {:>#18x}\n", index, c.remote_hitm, c.local_hitm,
-                        c.store_l1_hits, c.store_l1_misses, c.store_unknown, line.address);
+    text += fmt::format("  {:>5}  {:>7}  {:>7}  {:>7}  {:>7}  {:>7}  {:>#18x}\n", index, remote_of(c, lines.order),
+                        local_of(c, lines.order), c.store_l1_hits, c.store_l1_misses, c.store_unknown, line.address);
     text += rule;
     for (const LinePlace& place : line.places) {
-      if (is_shown(place)) text += place_row(place, c, text_of(place, symbolizer, style), keys, widths);
+      if (is_shown(place)) text += place_row(place, c, text_of(place, symbolizer, style), keys, widths, lines.order);
     }
     text += "\n";
   }
@@ -257,9 +280,9 @@ std::string place_table(const CacheLines& lines, const std::vector<std::size_t>&
 
 std::vector<std::size_t> shown_lines(const CacheLines& lines, const C2cStyle& style) {
   std::vector<std::size_t> shown;
-  const auto whole = static_cast<double>(hitm_of(lines.all, style.order));
+  const auto whole = static_cast<double>(hitm_of(lines.all, lines.order));
   for (std::size_t number = 0; number < lines.lines.size(); ++number) {
-    const auto part = static_cast<double>(hitm_of(lines.lines[number].counts, style.order));
+    const auto part = static_cast<double>(hitm_of(lines.lines[number].counts, lines.order));
     if (style.show_all || (part > 0 && part >= kLeastShare * whole)) shown.push_back(number);
   }
   return shown;
@@ -271,9 +294,10 @@ std::string c2c_text(const profile::PerfDataReader& reader, const CacheLines& li
   AccessCounts shared;
   for (const std::size_t number : shown) shared += lines.lines[number].counts;
   const auto keys = profile::parse_place_keys(style.coalesce);
-  std::string sums = trace_information(lines.all) + shared_information(shared, shown.size()) + details(reader, style);
+  std::string sums =
+      trace_information(lines.all) + shared_information(shared, shown.size()) + details(reader, lines.order, style);
   if (style.only_sums) return sums;
-  return sums + line_table(lines, shown, hitm_of(shared, style.order), style.order) +
+  return sums + line_table(lines, shown, hitm_of(shared, lines.order), lines.order) +
          place_table(lines, shown, symbolizer, *keys, style);
 }
 

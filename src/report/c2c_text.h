@@ -12,7 +12,6 @@
 namespace zs::report {
 
 struct C2cStyle {
-  profile::HitmKind order = profile::HitmKind::Total;
   std::string coalesce = "iaddr";  // as it was asked for
   bool show_all = false;           // lines without HITM too
   bool only_sums = false;          // what all loads and stores were, and no lines

@@ -134,11 +134,30 @@ std::string SharedLine::objects() const {
   return text;
 }
 
-std::string no_sharing_text() {
-  return title() +
-         "  the recording has samples alone: `zeroskid c2c record` keeps what happens to whole lines, and says it when "
-         "a\n"
-         "  program ends\n";
+std::string no_sharing_text(const profile::AccessCounts& samples) {
+  std::string text = title() +
+                     "  the recording has samples alone: `zeroskid c2c record` keeps what happens to whole lines, and "
+                     "says it when a\n"
+                     "  program ends\n";
+  const std::uint64_t accesses = samples.loads + samples.stores;
+  if (samples.unparsed != 0)
+    text += fmt::format("  {} of {} samples are of no load or store\n", samples.unparsed, samples.entries);
+  if (accesses != 0 && samples.no_address() == accesses) {
+    text +=
+        "  no sample has the address of its data, so no line can be named: perf c2c record keeps it, perf record -d "
+        "too\n";
+  } else if (accesses != 0 && samples.hitm() == 0 && samples.peer() == 0) {
+    text +=
+        "  no load is said to have found its line in another core: nobody fights over lines, or the processor does not "
+        "say\n"
+        "  it; --show-all lists all lines that were sampled, with their threads' loads and stores\n";
+  } else if (samples.hitm() == 0 && samples.peer() != 0) {
+    text +=
+        "  the processor says that another core had the line (peer), but not whether it was modified: lines that are "
+        "only\n"
+        "  read are among them\n";
+  }
+  return text;
 }
 
 std::string sharing_text(const std::vector<SharedLine>& lines, const SharingStyle& style) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "profile/cache_lines.h"
 #include "report/shared_line.h"
 
 namespace zs::report {
@@ -22,8 +23,8 @@ struct SharingStyle {
   std::uint64_t left_out = 0;  // hand-overs of lines that the log has no room for
 };
 
-/// What stands there instead where the recording has no log of lines.
-std::string no_sharing_text();
+/// What stands there instead where the recording has no log of lines: what its samples do not say.
+std::string no_sharing_text(const profile::AccessCounts& samples);
 
 /// lines  those with the most hand-overs first
 std::string sharing_text(const std::vector<SharedLine>& lines, const SharingStyle& style);

@@ -5,7 +5,8 @@ namespace {
 
 struct Head {
   std::uint64_t linear, hand_overs, meant, unknown, hitm, waited, stints_left_out, uses_left_out;
-  std::uint32_t uses, stints, parts, zero;
+  std::uint32_t uses, stints, parts;
+  std::uint16_t first_holder, first_owned;  // the thread plus one; 0: nobody is known
 };
 static_assert(WireLayout<Head>);
 
@@ -42,7 +43,8 @@ void encode(const LineLog& log, ByteWriter& out) {
                  .uses = static_cast<std::uint32_t>(log.uses.size()),
                  .stints = static_cast<std::uint32_t>(log.stints.size()),
                  .parts = static_cast<std::uint32_t>(log.parts.size()),
-                 .zero = 0});
+                 .first_holder = static_cast<std::uint16_t>(log.first_holder + 1),
+                 .first_owned = log.first_owned});
   write_list(out, log.uses);
   write_list(out, log.stints);
   write_list(out, log.parts);
@@ -58,6 +60,8 @@ std::optional<LineLog> decode_line_log(ByteReader& in) {
               .waited = head.waited,
               .stints_left_out = head.stints_left_out,
               .uses_left_out = head.uses_left_out,
+              .first_holder = static_cast<std::uint16_t>(head.first_holder - 1),
+              .first_owned = head.first_owned != 0,
               .uses = in.read_array<LineUse>(head.uses),
               .stints = in.read_array<Stint>(head.stints),
               .parts = in.read_array<StintPart>(head.parts)};

@@ -48,13 +48,14 @@ struct StintPart {
 
 /// From one time that a thread had to fetch the line, or the right to write it, until the next.
 struct Stint {
-  std::uint64_t begin = 0, end = 0;  // its core's cycles of the first and the last access
+  std::uint64_t begin = 0, end = 0;  // its core's cycles of the first and the last access; when that one had room
   std::uint32_t waited = 0;          // of the first
   std::uint32_t first_part = 0;      // in LineLog::parts; the first part has the first access
   std::uint16_t parts = 0;
   std::uint16_t thread = 0;
   std::uint8_t flags = 0;  // StintFlag
-  std::uint8_t zero[3] = {};
+  std::uint8_t zero = 0;
+  std::uint16_t held_up = 0;  // cycles that its stores had no room in the store buffer; at most 65,535
   bool operator==(const Stint&) const = default;
 };
 static_assert(WireLayout<StintPart> && WireLayout<Stint> && sizeof(Stint) == 32);
@@ -65,13 +66,18 @@ enum StintFlag : std::uint8_t {
   kFirst = 4,  // nothing is known of what others did before
 };
 
+/// A thread's number where nobody is known.
+inline constexpr std::uint16_t kNobody = 0xFFFF;
+
 struct LineLog {
   std::uint64_t linear = 0;  // address of its first byte
   std::uint64_t hand_overs = 0, meant = 0,
                 unknown = 0;  // unknown: the first, of which nobody knows whether it was meant
   std::uint64_t hitm = 0, waited = 0;
-  std::uint64_t stints_left_out = 0;  // there was no room for the last ones; 0: the log is in full
-  std::uint64_t uses_left_out = 0;    // accesses
+  std::uint64_t stints_left_out = 0;     // there was no room for the last ones; 0: the log is in full
+  std::uint64_t uses_left_out = 0;       // accesses
+  std::uint16_t first_holder = kNobody;  // the thread that had the line before the first stint,
+  bool first_owned = false;              // and was the only one that did
   std::vector<LineUse> uses;
   std::vector<Stint> stints;  // in the order in which they began
   std::vector<StintPart> parts;

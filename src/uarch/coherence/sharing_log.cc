@@ -1,6 +1,8 @@
 #include "uarch/coherence/sharing_log.h"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 #include <utility>
 
 namespace zs::uarch {
@@ -135,6 +137,11 @@ void SharingLog::begin_stint(Kept& line, unsigned core, const SharedAccess& acce
   end_stint(line, core);
   Kept::Holder& holder = line.holder(core);
   const bool first = access.handed_over && line.log.stints.empty() && line.log.stints_left_out == 0;
+  if (first && std::has_single_bit(access.from)) {
+    const auto from = static_cast<unsigned>(std::countr_zero(access.from));
+    line.log.first_holder = from < threads_.size() ? threads_[from] : kNobody;
+    line.log.first_owned = access.owned;
+  }
   holder.open = true;
   holder.thread = threads_[core];
   holder.flags = static_cast<std::uint8_t>((access.handed_over ? kHandedOver : 0) | (first ? kFirst : 0));
@@ -195,7 +202,9 @@ void SharingLog::add_to_stint(Kept& line, unsigned core, const SharedAccess& acc
   // A load may be dispatched before one that is older.
   if (holder.in_full) {
     Stint& stint = line.log.stints[holder.stint];
-    stint.end = std::max(stint.end, access.now);
+    stint.end = std::max(stint.end, access.now + access.held_up);
+    constexpr std::uint32_t kMost = std::numeric_limits<std::uint16_t>::max();
+    stint.held_up = static_cast<std::uint16_t>(std::min(kMost, stint.held_up + access.held_up));
   }
 }
 

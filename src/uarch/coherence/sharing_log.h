@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "uarch/coherence/directory.h"
 #include "uarch/coherence/line_log.h"
 
 namespace zs::uarch {
@@ -19,11 +20,15 @@ struct SharedAccess {
   std::uint64_t now = 0;     // core cycle
   std::uint64_t instruction = 0;
   std::uint32_t waited = 0;  // cycles beyond those of an L1 hit
+  std::uint32_t held_up =
+      0;  // of a store: cycles before it had room in the store buffer; of a locked one: until it was empty
   std::uint8_t bytes = 0;    // in the line
   std::uint8_t access = 0;   // LineAccess
   bool fetched = false;      // it did not hit, nor wait for a fetch that was under way
   bool handed_over = false;  // a write moved the line, or the right to write it
   bool hitm = false;         // a load that found it modified in another core
+  CoreMask from = 0;         // handed over: the cores that had it,
+  bool owned = false;        // and whether it was the only one that did
 };
 
 struct SharingLimits {

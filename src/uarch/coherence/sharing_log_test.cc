@@ -64,6 +64,39 @@ TEST(SharingLog, AStintHoldsWhatAThreadDidUntilItHadToFetchTheLineAgain) {
   EXPECT_TRUE(line.uses[1].reads());
 }
 
+TEST(SharingLog, WhoHadTheLineBeforeTheFirstStintIsKept) {
+  SharingLog log;
+  log.set_thread(0, 7);
+  log.set_thread(1, 8);
+  SharedAccess taken = access(kLine, kReads, 100, true);
+  taken.from = core_bit(0);
+  taken.owned = true;
+  log.accessed(1, taken);
+  taken.from = core_bit(1);
+  taken.owned = false;
+  log.accessed(0, taken);
+  EXPECT_EQ(log.lines().at(0).first_holder, 7U);
+  EXPECT_TRUE(log.lines().at(0).first_owned);
+  SharedAccess of_several = access(kLine + 64, kWrites, 200, true);
+  of_several.from = core_bit(0) | core_bit(2);
+  log.accessed(1, of_several);
+  EXPECT_EQ(log.lines().at(1).first_holder, kNobody);
+}
+
+TEST(SharingLog, AStintSaysHowLongItsStoresHadNoRoomInTheStoreBuffer) {
+  SharingLog log;
+  log.set_thread(0, 0);
+  log.accessed(0, access(kLine, kWrites, 100, true));
+  for (std::uint64_t now : {101U, 102U}) {
+    SharedAccess held = access(kLine, kWrites, now, false);
+    held.held_up = 40'000;
+    log.accessed(0, held);
+  }
+  const Stint stint = log.lines().at(0).stints.at(0);
+  EXPECT_EQ(stint.held_up, 65'535U);
+  EXPECT_EQ(stint.end, 102U + 40'000U);
+}
+
 TEST(SharingLog, ALineBeyondItsRoomIsCountedAndSaysSo) {
   SharingLog log({.stints_of_line = 10});
   fight(log, kLine, kLine + 8, 100);
@@ -88,7 +121,10 @@ TEST(SharingLog, OfManyLinesTheHeavyOnesStay) {
 TEST(SharingLog, BytesGiveTheLogBackAndDamagedOnesAreRefused) {
   SharingLog log;
   fight(log, kLine, kLine + 8, 20);
-  const LineLog line = log.lines().at(0);
+  LineLog line = log.lines().at(0);
+  line.first_holder = 3;
+  line.first_owned = true;
+  line.stints[0].held_up = 99;
   ByteWriter out;
   encode(line, out);
   ByteReader in(out.bytes());

@@ -423,7 +423,8 @@ class Hierarchy final : public Paging<Parts> {
     if (!contended_.any(start)) return outcome;
     const auto note = [&](std::uint64_t linear, std::uint64_t bytes, std::uint64_t transfers) {
       const Line line = line_at(linear);
-      if (contended_.find(line, start) == nullptr) return;
+      const Contention* const contention = contended_.find(line, start);
+      if (contention == nullptr) return;
       const bool moved = contended_.transfers(line) != transfers;
       const std::uint32_t l1_cycles = parameters_.l1d.load_to_use_cycles;
       const Source source = outcome.source;
@@ -434,11 +435,14 @@ class Hierarchy final : public Paging<Parts> {
                                 .now = access.now,
                                 .instruction = access.instruction_address(),
                                 .waited = outcome.latency > l1_cycles ? outcome.latency - l1_cycles : 0,
+                                .held_up = kUse == Use::Load ? 0 : static_cast<std::uint32_t>(start - access.now),
                                 .bytes = static_cast<std::uint8_t>(bytes),
                                 .access = kAccess,
                                 .fetched = source != Source::L1 && source != Source::FillBuffer,
                                 .handed_over = moved,
-                                .hitm = kUse != Use::Store && source == Source::L3Hitm && moved});
+                                .hitm = kUse != Use::Store && source == Source::L3Hitm && moved,
+                                .from = moved ? contention->grace_readers : 0,
+                                .owned = moved && contention->grace_writer != 0});
     };
     note(access.linear, std::min(last + 1, next) - access.linear, before);
     if (split) note(next, std::min<std::uint64_t>(last + 1 - next, kLineBytes), before_next);

@@ -17,6 +17,8 @@ constexpr std::uint64_t kBase = 0x1000'0000;
 constexpr std::uint64_t kLineDistance = 256;
 /// Accesses of a stint that are played: more of them, all hits, change nothing but the time it takes.
 constexpr std::uint64_t kMostAccesses = 2048;
+/// chosen: cycles before the first stint, in which what somebody has already arrives.
+constexpr std::uint64_t kHeadStart = 10'000;
 
 /// The accesses of a stint, spread evenly, the first part first.
 std::vector<std::uint32_t> uses_of(const LineLog& log, const Stint& stint) {
@@ -55,11 +57,14 @@ class Player {
   void add(const Stint& stint) { stints_.push_back(&stint); }
   /// No stint will be added any more.
   void start() {
-    clock_ = stints_.front()->begin;
+    clock_ = kHeadStart + stints_.front()->begin;
     open();
   }
   bool done() const { return stint_ == stints_.size(); }
+  unsigned core() const { return core_; }
   std::uint64_t clock() const { return clock_; }
+  /// A store has fetched a line that is not there yet: what the thread does until then waits for the same fetch.
+  bool awaits_line() const { return clock_ < arrives_; }
 
   void step(MemorySystem& memory, const LineLayout& layout, std::uint32_t l1_cycles) {
     const LineUse& use = log_.uses[uses_[use_]];
@@ -67,7 +72,7 @@ class Player {
     const Access access{.linear = kBase + layout[use.offset] * kLineDistance + use.offset,
                         .now = clock_,
                         .bytes = use.bytes,
-                        .instruction = static_cast<std::uint32_t>(use.instruction),
+                        .instruction = uses_[use_],
                         .earliest = clock_,
                         .retires = clock_,
                         .ready = clock_};
@@ -75,7 +80,10 @@ class Player {
     if ((use.access & kLocks) != 0) {
       waits = memory.locked(core_, access).latency;
     } else if (use.writes()) {
-      waits = memory.store(core_, access).waited;
+      const Outcome outcome = memory.store(core_, access);
+      waits = outcome.waited;
+      if (outcome.source != Source::L1 && outcome.source != Source::FillBuffer)
+        arrives_ = clock_ + waits + outcome.latency;
     } else {
       waits = memory.load(core_, access).latency;
     }
@@ -94,14 +102,15 @@ class Player {
     use_ = 0;
     const LineUse& first = log_.uses[uses_.front()];
     waited_ = !first.writes() || (first.access & kLocks) != 0 ? stint.waited : 0;
+    const std::uint64_t inside = stint.end - stint.begin;
+    work_ = inside - std::min(inside, std::uint64_t{stint.held_up} + (uses_.size() > 1 ? waited_ : 0));
   }
 
   /// Cycles that the thread had other things to do between this access and the next one.
   std::uint64_t work_after(bool blocks) {
     const Stint& stint = *stints_[stint_];
     const std::uint64_t steps = uses_.size() - 1;
-    const std::uint64_t inside = stint.end - stint.begin;
-    if (use_ < steps) return (inside - std::min(inside, waited_)) / steps;
+    if (use_ < steps) return work_ * (use_ + 1) / steps - work_ * use_ / steps;
     if (stint_ + 1 == stints_.size()) return 0;
     const std::uint64_t next = stints_[stint_ + 1]->begin;
     const std::uint64_t gap = next - std::min(next, stint.end);
@@ -120,60 +129,115 @@ class Player {
   std::size_t stint_ = 0, use_ = 0;
   std::vector<std::uint32_t> uses_;  // of the stint
   std::uint64_t waited_ = 0;         // by its first access, where that held the thread up
-  std::uint64_t clock_ = 0;
+  std::uint64_t work_ = 0;           // cycles from its first access to its last one in which nothing held the thread up
+  std::uint64_t clock_ = 0, arrives_ = 0;
   bool overlaps_ = false;
 };
 
-}  // namespace
+/// What somebody had before the log begins: the line, as one piece; so of the new lines those of which it is known to
+/// use a byte, and all that anybody uses if nothing is known of it.
+class FirstHolder {
+ public:
+  FirstHolder(const LineLog& log, const LineLayout& layout) {
+    const auto add = [&](const LineUse& use) { lines_.emplace(layout[use.offset], use.offset); };
+    for (const LineUse& use : log.uses) {
+      if (use.thread == log.first_holder) add(use);
+    }
+    if (!lines_.empty()) return;
+    for (const LineUse& use : log.uses) add(use);
+  }
+  void fetch(MemorySystem& memory, unsigned core, bool owned) const {
+    for (const auto& [line, offset] : lines_) {
+      const Access access{.linear = kBase + line * kLineDistance + offset, .bytes = 1, .earliest = 0};
+      if (owned) {
+        memory.store(core, access);
+      } else {
+        memory.load(core, access);
+      }
+    }
+  }
 
-SharingCounts replay(const LineLog& log, const LineLayout& layout, const MemoryParameters& parameters) {
+ private:
+  std::map<std::uint8_t, std::uint8_t> lines_;  // a byte of each
+};
+
+/// first: the first of each use of each line. They come once, however fast the threads run: one thread has made what
+/// another one takes, or looks at it when all is over.
+struct Counted {
+  SharingCounts all, first;
+  void add(const LineLog& line) {
+    all.hand_overs += line.hand_overs;
+    all.hitm += line.hitm;
+    all.waited += line.waited;
+    for (const LineUse& use : line.uses) {
+      first.hand_overs += use.hand_overs != 0 ? 1 : 0;
+      first.hitm += use.hitm != 0 ? 1 : 0;
+    }
+  }
+};
+
+Counted play(const LineLog& log, const LineLayout& layout, const MemoryParameters& parameters) {
   std::map<std::uint16_t, std::unique_ptr<Player>> players;
+  const auto core_of = [](std::size_t number) { return static_cast<unsigned>(number % kMaxCores); };
   for (const Stint& stint : log.stints) {
     auto& player = players[stint.thread];
-    if (player == nullptr) {
-      const auto core = static_cast<unsigned>((players.size() - 1) % kMaxCores);
-      player = std::make_unique<Player>(log, core);
-    }
+    if (player == nullptr) player = std::make_unique<Player>(log, core_of(players.size() - 1));
     player->add(stint);
   }
   if (players.empty()) return {};
   for (auto& [thread, player] : players) player->start();
 
-  SharingLog seen({.lines = kLineBytes, .stints = 0, .uses_of_line = 0});
-  const auto cores = static_cast<unsigned>(std::min<std::size_t>(players.size(), kMaxCores));
+  SharingLog seen({.lines = kLineBytes, .stints = 0, .uses_of_line = log.uses.size()});
+  const auto cores = static_cast<unsigned>(std::min<std::size_t>(players.size() + 1, kMaxCores));
   const auto memory = MemorySystem::make(
       parameters, {.cores = cores, .prefetch = false, .sharing = &seen, .directory_from_start = true});
+  if (log.first_holder != kNobody) {
+    const auto holder = players.find(log.first_holder);
+    FirstHolder(log, layout)
+        .fetch(*memory, holder != players.end() ? holder->second->core() : core_of(players.size()), log.first_owned);
+  }
   for (;;) {
     Player* next = nullptr;
     for (auto& [thread, player] : players) {
       if (!player->done() && (next == nullptr || player->clock() < next->clock())) next = player.get();
     }
     if (next == nullptr) break;
-    next->step(*memory, layout, parameters.l1d.load_to_use_cycles);
+    do {
+      next->step(*memory, layout, parameters.l1d.load_to_use_cycles);
+    } while (!next->done() && next->awaits_line());
   }
-  SharingCounts counts;
-  for (const LineLog& line : seen.lines()) {
-    counts.hand_overs += line.hand_overs;
-    counts.hitm += line.hitm;
-    counts.waited += line.waited;
-  }
-  return counts;
+  Counted counted;
+  for (const LineLog& line : seen.lines()) counted.add(line);
+  return counted;
+}
+
+}  // namespace
+
+SharingCounts replay(const LineLog& log, const LineLayout& layout, const MemoryParameters& parameters) {
+  return play(log, layout, parameters).all;
 }
 
 SharingCounts predicted(const LineLog& log, const LineLayout& layout, const MemoryParameters& parameters) {
-  const SharingCounts then = replay(log, LineLayout{}, parameters);
-  const SharingCounts now = replay(log, layout, parameters);
+  Counted logged;
+  logged.add(log);
+  const Counted then = play(log, LineLayout{}, parameters);
+  const Counted now = play(log, layout, parameters);
+  const auto less = [](std::uint64_t all, std::uint64_t first) { return all - std::min(all, first); };
   const auto scaled = [](std::uint64_t counted, std::uint64_t before, std::uint64_t after) -> std::uint64_t {
     if (after == 0) return 0;
     if (before == 0) return after;
     return static_cast<std::uint64_t>(
         std::llround(static_cast<double>(counted) * static_cast<double>(after) / static_cast<double>(before)));
   };
-  const std::uint64_t hand_overs = scaled(log.hand_overs, then.hand_overs, now.hand_overs);
+  const auto left = [&](std::uint64_t SharingCounts::*count) {
+    return now.first.*count + scaled(less(logged.all.*count, logged.first.*count),
+                                     less(then.all.*count, then.first.*count), less(now.all.*count, now.first.*count));
+  };
+  const std::uint64_t hand_overs = left(&SharingCounts::hand_overs);
   // A load that finds the line modified is a hand-over.
   return {.hand_overs = hand_overs,
-          .hitm = std::min(hand_overs, scaled(log.hitm, then.hitm, now.hitm)),
-          .waited = scaled(log.waited, then.waited, now.waited)};
+          .hitm = std::min(hand_overs, left(&SharingCounts::hitm)),
+          .waited = scaled(log.waited, then.all.waited, now.all.waited)};
 }
 
 }  // namespace zs::uarch

@@ -104,5 +104,76 @@ TEST(LineReplay, WhatIsLeftOfAMixedLineIsWhatThePaddedProgramDoes) {
   EXPECT_NEAR(left, static_cast<double>(hand_overs(apart)), 0.05 * left);
 }
 
+std::uint64_t hitm(const std::vector<LineLog>& lines) {
+  std::uint64_t sum = 0;
+  for (const LineLog& line : lines) sum += line.hitm;
+  return sum;
+}
+
+/// Bytes of a line, or of one line for each 16 of them.
+std::uint64_t place(std::uint64_t offset, bool apart) { return apart ? offset * 16 : offset; }
+
+/// Each 16 bytes in a line of their own.
+LineLayout each_apart() {
+  LineLayout layout{};
+  for (std::size_t byte = 0; byte < layout.size(); ++byte) layout[byte] = static_cast<std::uint8_t>(byte / 16);
+  return layout;
+}
+
+/// Writes all the time, as fast as the store buffer takes it.
+Thread counts_at(std::uint64_t offset, bool apart) {
+  return [=](std::uint64_t) { return Operation{.access = kWrites, .offset = place(offset, apart), .work = 1}; };
+}
+
+// A thread whose store waits for the line has others behind it in the store buffer; what it does then is not work.
+TEST(LineReplay, AFullStoreBufferIsNotTakenForWork) {
+  const auto lines = logged({counts_at(0, false), counts_at(16, false)}, 50'000);
+  const auto again = static_cast<double>(replay(lines.at(0), LineLayout{}, skylake()).hand_overs);
+  EXPECT_NEAR(again, static_cast<double>(lines.at(0).hand_overs), 0.1 * again);
+}
+
+// Two threads count, a third one reads the sums when all is over: in lines of their own that is one HITM for each,
+// however often the line they were in changed hands for each time that the replay has.
+TEST(LineReplay, WhatComesOnceIsCountedAndNotScaled) {
+  const auto program = [](bool apart) {
+    constexpr std::uint64_t kTimes = 20'000;
+    constexpr std::uint32_t kLong = 500'000;
+    const Thread sums = [=](std::uint64_t i) -> Operation {
+      if (i + 2 >= kTimes) return {.offset = place(i + 2 == kTimes ? 0 : 16, apart)};
+      return {.offset = 8192, .work = i == 0 ? kLong : 1U};
+    };
+    return logged({counts_at(0, apart), counts_at(16, apart), sums}, kTimes);
+  };
+  const auto together = program(false), apart = program(true);
+  EXPECT_GT(together.at(0).hand_overs, 200U);
+  EXPECT_EQ(hitm(apart), 2U);
+  EXPECT_EQ(predicted(together.at(0), each_apart(), skylake()).hitm, hitm(apart));
+  EXPECT_EQ(predicted(together.at(0), each_apart(), skylake()).hand_overs, hand_overs(apart));
+}
+
+// One thread makes what the others take: that was before anybody fought over the line, and the log begins behind it.
+TEST(LineReplay, WhoHadTheLineBeforeHadTheNewOnesToo) {
+  const auto program = [](bool apart) {
+    constexpr std::uint64_t kTimes = 20'000;
+    constexpr std::uint32_t kLong = 500'000;
+    const auto works_at = [=](std::uint64_t offset) -> Thread {
+      return [=](std::uint64_t i) -> Operation {
+        if (i == 0) return {.offset = 4096 + place(offset, true), .work = 10'000};
+        return {.access = i == 1 ? kReads : kWrites, .offset = place(offset, apart), .work = 1};
+      };
+    };
+    const Thread makes = [=](std::uint64_t i) -> Operation {
+      if (i < 2) return {.access = kWrites, .offset = place(16 * i, apart), .work = i == 0 ? 1U : kLong};
+      return {.offset = i + 2 >= kTimes ? place(i + 2 == kTimes ? 0 : 16, apart) : 8192, .work = 1};
+    };
+    return logged({works_at(0), works_at(16), makes}, kTimes);
+  };
+  const auto together = program(false), apart = program(true);
+  EXPECT_EQ(together.at(0).first_holder, 2U);
+  EXPECT_TRUE(together.at(0).first_owned);
+  EXPECT_EQ(hitm(apart), 4U);
+  EXPECT_EQ(predicted(together.at(0), each_apart(), skylake()).hitm, hitm(apart));
+}
+
 }  // namespace
 }  // namespace zs::uarch
