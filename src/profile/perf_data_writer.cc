@@ -92,6 +92,8 @@ class PerfDataWriter::Impl {
   Result<void> branches(const TracePiece& piece, Bytes records);
   Result<void> sharing(const SharingPart& part, Bytes bytes);
   Result<void> note(const Note& note, std::uint32_t stage);
+  ByteWriter features(perf::FileHeader& header) const;
+  std::uint64_t bytes_if_closed(const Summary& summary) const;
   void note_heap_block(const session::Sample& sample);
   void append_heap_block(std::int32_t pid, const session::HeapBlock& block);
   void append_blocks_of_samples();
@@ -364,7 +366,7 @@ Result<void> PerfDataWriter::Impl::branches(const TracePiece& piece, Bytes recor
       std::ranges::find_if(description_.events, &EventDescription::is_branch_trace) - description_.events.begin();
   CHECK(static_cast<std::size_t>(event) < description_.events.size());
   CHECK(records.size() % sizeof(arch::BtsRecord) == 0, records.size());
-  branches_seen_ += records.size() / sizeof(arch::BtsRecord);
+  branches_seen_ += arch::branches_in(records);
   if (error_) return *error_;
   TraceQueue& queue =
       trace_queues_.try_emplace({piece.pid, piece.tid}, TraceQueue{static_cast<std::uint32_t>(trace_queues_.size())})
@@ -434,7 +436,7 @@ Result<void> PerfDataWriter::Impl::flush() {
     if (whole + record.size + behind > done) break;
     if (is_trace) {
       traces_.push_back({.offset = header_.data.end() + whole, .bytes = record.size});
-      branches_written_ += behind / sizeof(arch::BtsRecord) - 1;
+      branches_written_ += arch::branches_in(buffer_.bytes().subspan(whole + record.size, behind));
     }
     whole += record.size + behind;
     if (record.type == static_cast<std::uint32_t>(RecordType::Sample)) ++samples;
@@ -454,6 +456,27 @@ Result<void> PerfDataWriter::Impl::flush() {
   return *error_;
 }
 
+ByteWriter PerfDataWriter::Impl::features(perf::FileHeader& header) const {
+  return feature_table({.description = description_,
+                        .spaces = spaces_,
+                        .used = used_,
+                        .first_sample_ns = first_sample_ns_,
+                        .last_sample_ns = last_sample_ns_,
+                        .traces = traces_},
+                       header_.data.end(), header);
+}
+
+std::uint64_t PerfDataWriter::Impl::bytes_if_closed(const Summary& summary) const {
+  perf::FileHeader ended = header_;
+  std::uint64_t bytes = header_.data.end() + buffer_.size() + features(ended).size();
+  if (traces_.empty()) bytes += sizeof(perf::Section) + sizeof(std::uint64_t);  // the list of them
+  for (const Note& note : summary.notes) {
+    const std::uint64_t text = note.key.size() + 1 + note.value.size();
+    bytes += sizeof(perf::RecordHeader) + sizeof(perf::NoteBody) + (text / 8 + 1) * 8;
+  }
+  return bytes;
+}
+
 Result<void> PerfDataWriter::Impl::close(const Summary& summary) {
   if (closed_) return {};
   append_blocks_of_samples();
@@ -464,13 +487,7 @@ Result<void> PerfDataWriter::Impl::close(const Summary& summary) {
   }
 
   perf::FileHeader ended = header_;
-  const ByteWriter table = feature_table({.description = description_,
-                                          .spaces = spaces_,
-                                          .used = used_,
-                                          .first_sample_ns = first_sample_ns_,
-                                          .last_sample_ns = last_sample_ns_,
-                                          .traces = traces_},
-                                         header_.data.end(), ended);
+  const ByteWriter table = features(ended);
   std::size_t done = 0;
   int error = file_.write_at(header_.data.end(), table.bytes(), done);
   if (error == 0) error = file_.write_at(0, std::as_bytes(std::span(&ended, 1)), done);
@@ -525,6 +542,7 @@ Result<void> PerfDataWriter::sharing(const SharingPart& part, Bytes bytes) { ret
 Result<void> PerfDataWriter::round(std::uint64_t no_earlier_than_ns) { return impl_->round(no_earlier_than_ns); }
 Result<void> PerfDataWriter::flush() { return impl_->flush(); }
 Result<void> PerfDataWriter::close(const Summary& summary) { return impl_->close(summary); }
+std::uint64_t PerfDataWriter::bytes_if_closed(const Summary& summary) const { return impl_->bytes_if_closed(summary); }
 std::uint64_t PerfDataWriter::samples_written() const { return impl_->samples_written_; }
 std::uint64_t PerfDataWriter::bytes_written() const { return impl_->header_.data.end(); }
 std::uint64_t PerfDataWriter::branches_written() const { return impl_->branches_written_; }

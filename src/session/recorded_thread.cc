@@ -55,7 +55,8 @@ RecordingParts::RecordingParts(const RecordingConfig& wanted, const arch::CpuMod
       host_pid(getpid()),
       out(channel, host_pid),
       marks(config, memory),
-      estimated(config.estimated_events()) {
+      estimated(config.estimated_events()),
+      traced_code(config.trace_filter) {
   if (config.heap_blocks) heap.emplace(memory);
   if (config.callchain == Callchain::Exact) stacks.emplace(memory);
   if (machine != nullptr && machine->sharing() != nullptr) sharing.emplace(*machine->sharing());
@@ -81,6 +82,9 @@ RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who
     branches_.emplace(shared.model, shared.clock,
                       [this](std::span<const std::byte> records) { write_branches(records); });
     pmus_.push_back(&branches_->pmu());
+  }
+  if (config.trace_filter.any()) {
+    pass_.emplace(config.trace_filter, shared.traced_code, ++shared.threads_of_process, shared.thread_names[who.tid]);
   }
   if (config.marked_regions || !config.regions.empty()) regions_.emplace(config, shared.marks, *counters_);
   if (config.has_windows()) windows_.emplace(config, *counters_, shared.threads_started);
@@ -168,7 +172,9 @@ void RecordedThread::reached(std::span<const engine::MarkVisit> visits, const ar
     heap_->reached(visits.front().pc, *registers, before_heap_changes);
   }
   if (!regions_) return;
+  drain_branches();
   regions_->reached(visits, registers, spans_);
+  if (pass_) pass_->reached(visits, shared_.marks, regions_->any_open());
   if (!spans_.empty()) write_spans();
 }
 
@@ -200,11 +206,34 @@ void RecordedThread::drain() {
     driver_->drain(*this);
     forget_drained();
   }
+  drain_branches();
+  if (pass_) write_passed(1);
+}
+
+void RecordedThread::drain_branches() {
   if (branches_) branches_->drain();
 }
 
+void RecordedThread::renamed(const std::string& name) {
+  if (!pass_) return;
+  drain_branches();
+  pass_->renamed(name);
+}
+
 void RecordedThread::write_branches(std::span<const std::byte> records) {
+  if (pass_) {
+    pass_->take(records);
+    return write_passed(kBranchesPerInterrupt);
+  }
   shared_.out.write(Branches{.origin = shared_.origin(who_), .records = {records.begin(), records.end()}});
+}
+
+void RecordedThread::write_passed(std::size_t fewest) {
+  for (;;) {
+    std::vector<std::byte> records = pass_->passed(fewest, kBranchesPerInterrupt);
+    if (records.empty()) return;
+    shared_.out.write(Branches{.origin = shared_.origin(who_), .records = std::move(records)});
+  }
 }
 
 std::vector<std::uint64_t> RecordedThread::counts() {

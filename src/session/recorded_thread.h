@@ -29,6 +29,7 @@
 #include "session/regions.h"
 #include "session/stacks/stack_walk.h"
 #include "session/thread_usage.h"
+#include "session/trace_pass.h"
 #include "session/unit_clock.h"
 #include "session/unit_sums.h"
 #include "session/window_cutter.h"
@@ -62,6 +63,10 @@ struct RecordingParts {
   std::optional<UnitClock> units;              // RecordingConfig::in_units
   const std::vector<std::uint32_t> estimated;  // events
   std::uint64_t threads_started = 0;
+  // Of a trace that is filtered:
+  TracedCode traced_code;
+  std::uint64_t threads_of_process = 0;
+  std::map<std::int32_t, std::string> thread_names;  // by tid
 };
 
 class RecordedThread final : public PmuClient {
@@ -105,6 +110,9 @@ class RecordedThread final : public PmuClient {
   std::vector<Region> regions() const { return regions_ ? regions_->counts() : std::vector<Region>(); }
 
   void drain();
+  /// Before what decides which branches pass the trace's filter changes.
+  void drain_branches();
+  void renamed(const std::string& name);
 
   std::vector<std::uint64_t> counts();
 
@@ -113,6 +121,7 @@ class RecordedThread final : public PmuClient {
   void in_call(bool in) { in_call_ = in; }
 
   DriverStatistics statistics() const;
+  std::uint64_t branches_filtered() const { return pass_ ? pass_->filtered() : 0; }
 
   void record(const PlannedCounter& counter, std::uint64_t period, std::uint64_t events,
               const PebsFacts& facts) override;
@@ -169,6 +178,7 @@ class RecordedThread final : public PmuClient {
   void adapt(const PlannedCounter& counter);
 
   void write_branches(std::span<const std::byte> records);
+  void write_passed(std::size_t fewest);
 
   const engine::ThreadIdentity who_;
   const pid_t host_tid_;  // who_ may be virtual
@@ -177,6 +187,7 @@ class RecordedThread final : public PmuClient {
   bool in_call_ = false;  // in one that has not retired
   std::vector<std::unique_ptr<PmuDriver>> drivers_;
   std::optional<BranchTrace> branches_;  // RecordingConfig::traces_branches
+  std::optional<TracePass> pass_;        // RecordingConfig::trace_filter
   std::vector<pmu::Pmu*> pmus_;
   std::unique_ptr<arch::CoreFeed> core_;
   std::optional<EventCounters> counters_;
