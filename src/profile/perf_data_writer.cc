@@ -23,6 +23,7 @@
 #include "profile/event_attr.h"
 #include "profile/perf_feature_table.h"
 #include "profile/perf_sample_body.h"
+#include "profile/record_packer.h"
 #include "profile/recording_file.h"
 
 namespace zs::profile {
@@ -35,11 +36,11 @@ constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
 std::uint32_t u32(std::int32_t value) { return static_cast<std::uint32_t>(value); }
 
 /// What a recording is counted in: its samples, or the branches of a trace.
-struct Unit {
+struct CountedAs {
   std::string_view one, many;
 };
 
-std::string count_of(std::uint64_t number, Unit unit) {
+std::string count_of(std::uint64_t number, CountedAs unit) {
   return fmt::format("{} {}", number, number == 1 ? unit.one : unit.many);
 }
 
@@ -93,6 +94,14 @@ class PerfDataWriter::Impl {
   Result<void> sharing(const SharingPart& part, Bytes bytes);
   Result<void> note(const Note& note, std::uint32_t stage);
   ByteWriter features(perf::FileHeader& header) const;
+  /// What of the file becomes part of it as a whole, or not at all.
+  struct Unit {
+    std::uint64_t end = 0;  // in what is written at once
+    std::uint64_t samples = 0, branches = 0;
+    std::optional<AuxtracePlace> trace;  // there too
+  };
+  std::vector<Unit> units_of(Bytes records) const;
+  ByteWriter packed(const std::vector<Unit>& units, std::vector<Unit>& packed_units);
   std::uint64_t bytes_if_closed(const Summary& summary) const;
   void note_heap_block(const session::Sample& sample);
   void append_heap_block(std::int32_t pid, const session::HeapBlock& block);
@@ -106,7 +115,7 @@ class PerfDataWriter::Impl {
   }
 
   bool is_trace() const { return std::ranges::any_of(description_.events, &EventDescription::is_branch_trace); }
-  Unit unit() const { return is_trace() ? Unit{"branch", "branches"} : Unit{"sample", "samples"}; }
+  CountedAs unit() const { return is_trace() ? CountedAs{"branch", "branches"} : CountedAs{"sample", "samples"}; }
   /// In the file, of what unit() counts.
   std::uint64_t written() const { return is_trace() ? branches_written_ : samples_written_; }
   Error failure(std::string_view what, int error) const;
@@ -123,6 +132,7 @@ class PerfDataWriter::Impl {
   bool closed_ = false;
   perf::FileHeader header_;
   ByteWriter buffer_;  // whole records that are not in the file yet
+  std::unique_ptr<RecordPacker> packer_;
   std::uint64_t samples_written_ = 0, samples_seen_ = 0;
   std::optional<std::uint64_t> first_sample_ns_;
   std::uint64_t last_sample_ns_ = 0;
@@ -182,6 +192,7 @@ Result<void> PerfDataWriter::Impl::create() {
   }
   header_.data.size = buffer_.size();
   buffer_.clear();
+  if (description_.compression_level != 0) packer_ = std::make_unique<RecordPacker>(description_.compression_level);
   start.patch(0, header_);
   if (const int error = file_.write_at(0, start.bytes(), done); error != 0) return failure("cannot write", error);
   return {};
@@ -418,28 +429,74 @@ void PerfDataWriter::Impl::append_blocks_of_samples() {
   complete(at);
 }
 
+/// The records one by one, a trace with what is behind it.
+std::vector<PerfDataWriter::Impl::Unit> PerfDataWriter::Impl::units_of(Bytes records) const {
+  std::vector<Unit> units;
+  for (std::size_t at = 0; at < records.size();) {
+    perf::RecordHeader record;
+    std::memcpy(&record, records.data() + at, sizeof record);
+    Unit unit{.end = at + record.size};
+    if (record.type == static_cast<std::uint32_t>(RecordType::Auxtrace)) {
+      const std::uint64_t behind = bytes_behind_record(records.subspan(at, record.size));
+      unit.trace = {.offset = at, .bytes = record.size};
+      unit.branches = arch::branches_in(records.subspan(unit.end, behind));
+      unit.end += behind;
+    }
+    unit.samples = record.type == static_cast<std::uint32_t>(RecordType::Sample) ? 1 : 0;
+    at = unit.end;
+    units.push_back(unit);
+  }
+  return units;
+}
+
+/// What is buffered: first all records but traces, packed, as one unit; then the traces, which perf finds by their
+/// places in the file and cannot unpack.
+ByteWriter PerfDataWriter::Impl::packed(const std::vector<Unit>& units, std::vector<Unit>& packed_units) {
+  ByteWriter plain, out;
+  Unit whole;
+  std::uint64_t at = 0;
+  for (const Unit& unit : units) {
+    if (!unit.trace) plain.write_bytes(buffer_.bytes().subspan(at, unit.end - at));
+    whole.samples += unit.samples;
+    at = unit.end;
+  }
+  packer_->pack(plain.bytes(), out);
+  whole.end = out.size();
+  packed_units.push_back(whole);
+  at = 0;
+  for (const Unit& unit : units) {
+    const std::uint64_t begin = std::exchange(at, unit.end);
+    if (!unit.trace) continue;
+    Unit moved = unit;
+    moved.trace->offset = out.size();
+    out.write_bytes(buffer_.bytes().subspan(begin, unit.end - begin));
+    moved.end = out.size();
+    packed_units.push_back(moved);
+  }
+  return out;
+}
+
 Result<void> PerfDataWriter::Impl::flush() {
   if (error_) return *error_;
   if (buffer_.size() == 0) return {};
+  std::vector<Unit> units = units_of(buffer_.bytes());
+  if (packer_ != nullptr) {
+    std::vector<Unit> packed_units;
+    buffer_ = packed(units, packed_units);
+    units = std::move(packed_units);
+  }
   std::size_t done = 0;
   const int error = file_.write_at(header_.data.end(), buffer_.bytes(), done);
 
-  // Whole records that reached the file become part of it, even if the rest did not.
-  std::size_t whole = 0;
-  std::uint64_t samples = 0;
-  while (whole < buffer_.size()) {
-    perf::RecordHeader record;
-    std::memcpy(&record, buffer_.bytes().data() + whole, sizeof record);
-    const bool is_trace = record.type == static_cast<std::uint32_t>(RecordType::Auxtrace);
-    const std::uint64_t behind =
-        is_trace ? bytes_behind_record(buffer_.bytes().subspan(whole, record.size)) : std::uint64_t{0};
-    if (whole + record.size + behind > done) break;
-    if (is_trace) {
-      traces_.push_back({.offset = header_.data.end() + whole, .bytes = record.size});
-      branches_written_ += arch::branches_in(buffer_.bytes().subspan(whole + record.size, behind));
-    }
-    whole += record.size + behind;
-    if (record.type == static_cast<std::uint32_t>(RecordType::Sample)) ++samples;
+  // What reached the file as a whole becomes part of it, even if the rest did not.
+  std::uint64_t whole = 0, samples = 0, branches = 0;
+  std::vector<AuxtracePlace> traces;
+  for (const Unit& unit : units) {
+    if (unit.end > done) break;
+    whole = unit.end;
+    samples += unit.samples;
+    branches += unit.branches;
+    if (unit.trace) traces.push_back({.offset = header_.data.end() + unit.trace->offset, .bytes = unit.trace->bytes});
   }
   std::uint64_t size = header_.data.size + whole;
   std::size_t ignored = 0;
@@ -448,6 +505,8 @@ Result<void> PerfDataWriter::Impl::flush() {
   if (size_error == 0) {
     header_.data.size = size;
     samples_written_ += samples;
+    branches_written_ += branches;
+    traces_.insert(traces_.end(), traces.begin(), traces.end());
   }
   buffer_.clear();
   if (error == 0 && size_error == 0) return {};
@@ -462,7 +521,8 @@ ByteWriter PerfDataWriter::Impl::features(perf::FileHeader& header) const {
                         .used = used_,
                         .first_sample_ns = first_sample_ns_,
                         .last_sample_ns = last_sample_ns_,
-                        .traces = traces_},
+                        .traces = traces_,
+                        .packer = packer_.get()},
                        header_.data.end(), header);
 }
 
@@ -470,6 +530,8 @@ std::uint64_t PerfDataWriter::Impl::bytes_if_closed(const Summary& summary) cons
   perf::FileHeader ended = header_;
   std::uint64_t bytes = header_.data.end() + buffer_.size() + features(ended).size();
   if (traces_.empty()) bytes += sizeof(perf::Section) + sizeof(std::uint64_t);  // the list of them
+  constexpr std::uint64_t kPackedWorst = 256;  // what little there is may become larger
+  if (packer_ != nullptr) bytes += kPackedWorst;
   for (const Note& note : summary.notes) {
     const std::uint64_t text = note.key.size() + 1 + note.value.size();
     bytes += sizeof(perf::RecordHeader) + sizeof(perf::NoteBody) + (text / 8 + 1) * 8;
