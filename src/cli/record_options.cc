@@ -12,13 +12,13 @@
 #include "cli/boot_options.h"
 #include "cli/branch_filter.h"
 #include "cli/command_line.h"
+#include "cli/compression_option.h"
 #include "cli/detail_choice.h"
 #include "cli/exit_status.h"
 #include "cli/perf_events/back_end.h"
 #include "cli/say.h"
 #include "cli/words.h"
 #include "profile/perf_data.h"
-#include "profile/record_packer.h"
 #include "session/pmu_plan.h"
 #include "session/wire.h"
 
@@ -110,21 +110,6 @@ void warn_of_every_second(const session::EventSpec& event, const arch::CpuModel&
   out.notices.push_back(
       Error{event.name + " -c 1: every second one is sampled; an overflow arms PEBS, which records the next",
             "-e " + plain + " -c 1 samples each, at the instruction behind it"});
-}
-
-/// zstd's level, of -z.
-Result<int> compression_level(const std::string& text) {
-  constexpr int kUsual = 1;
-  if (text.empty()) return 0;
-  if (text == "true") return kUsual;
-  int level = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, level);
-  if (failure != std::errc() || stop != end || level < 1 || level > profile::RecordPacker::kHighestLevel) {
-    return Error{"-z=" + text + ": no level of compression",
-                 "1, which is the fastest, to " + std::to_string(profile::RecordPacker::kHighestLevel)};
-  }
-  return level;
 }
 
 /// How much of a trace is kept.
@@ -533,28 +518,6 @@ void add_trace_options(CommandLine& line, Words& words, TraceExport& exports) {
   line.value("--input", exports.input.path, "FILE", "Where no program is named: the recording [perf.data]");
 }
 
-/// The words with -z5 and -z=5, which perf takes, as --compression-level=5. Those of the program stay as they are.
-Arguments with_level_spelled_out(CommandLine& line, Arguments arguments) {
-  OptionTable table;
-  line.parse({.words = {}, .table = &table});
-  const auto takes_a_word = [&](const std::string& option) {
-    return std::ranges::any_of(table.options, [&](const OptionRow& row) {
-      return !row.value.empty() && !row.value_may_be_left_out &&
-             std::ranges::find(row.names, option) != row.names.end();
-    });
-  };
-  for (std::size_t i = 1; i < arguments.words.size(); ++i) {
-    std::string& word = arguments.words[i];
-    if (word.size() < 2 || word[0] != '-' || word == "--") break;
-    if (word.size() > 2 && word.starts_with("-z") &&
-        (word[2] == '=' || std::isdigit(static_cast<unsigned char>(word[2])) != 0))
-      word = "--compression-level=" + word.substr(word[2] == '=' ? 3 : 2);
-    else if (takes_a_word(word))
-      ++i;
-  }
-  return arguments;
-}
-
 }  // namespace
 
 std::optional<int> parse_record_options(const Arguments& arguments, RecordOptions& options, RecordKind kind) {
@@ -576,9 +539,7 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
     line.number("-m,--mmap-pages", words.ring_pages, 1, "N",
                 "With --pmu=hw: pages of memory for records, on each CPU; a power of two [128]");
   }
-  line.optional_value("-z,--compression-level", words.compression, "[=LEVEL]",
-                      "Compress the records with zstd, from 1, the fastest, to 22. Branches of a trace stay as they "
-                      "are:\nperf could not read them [1]");
+  add_compression_option(line, words.compression);
   if (!memory) {
     line.value("--max-size", words.max_size, "SIZE",
                "Of a branch trace: so large may the file become; the last branches are kept, in a temporary "

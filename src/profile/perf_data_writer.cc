@@ -25,6 +25,7 @@
 #include "profile/perf_sample_body.h"
 #include "profile/record_packer.h"
 #include "profile/recording_file.h"
+#include "profile/write_units.h"
 
 namespace zs::profile {
 namespace {
@@ -94,14 +95,6 @@ class PerfDataWriter::Impl {
   Result<void> sharing(const SharingPart& part, Bytes bytes);
   Result<void> note(const Note& note, std::uint32_t stage);
   ByteWriter features(perf::FileHeader& header) const;
-  /// What of the file becomes part of it as a whole, or not at all.
-  struct Unit {
-    std::uint64_t end = 0;  // in what is written at once
-    std::uint64_t samples = 0, branches = 0;
-    std::optional<AuxtracePlace> trace;  // there too
-  };
-  std::vector<Unit> units_of(Bytes records) const;
-  ByteWriter packed(const std::vector<Unit>& units, std::vector<Unit>& packed_units);
   std::uint64_t bytes_if_closed(const Summary& summary) const;
   void note_heap_block(const session::Sample& sample);
   void append_heap_block(std::int32_t pid, const session::HeapBlock& block);
@@ -429,69 +422,18 @@ void PerfDataWriter::Impl::append_blocks_of_samples() {
   complete(at);
 }
 
-/// The records one by one, a trace with what is behind it.
-std::vector<PerfDataWriter::Impl::Unit> PerfDataWriter::Impl::units_of(Bytes records) const {
-  std::vector<Unit> units;
-  for (std::size_t at = 0; at < records.size();) {
-    perf::RecordHeader record;
-    std::memcpy(&record, records.data() + at, sizeof record);
-    Unit unit{.end = at + record.size};
-    if (record.type == static_cast<std::uint32_t>(RecordType::Auxtrace)) {
-      const std::uint64_t behind = bytes_behind_record(records.subspan(at, record.size));
-      unit.trace = {.offset = at, .bytes = record.size};
-      unit.branches = arch::branches_in(records.subspan(unit.end, behind));
-      unit.end += behind;
-    }
-    unit.samples = record.type == static_cast<std::uint32_t>(RecordType::Sample) ? 1 : 0;
-    at = unit.end;
-    units.push_back(unit);
-  }
-  return units;
-}
-
-/// What is buffered: first all records but traces, packed, as one unit; then the traces, which perf finds by their
-/// places in the file and cannot unpack.
-ByteWriter PerfDataWriter::Impl::packed(const std::vector<Unit>& units, std::vector<Unit>& packed_units) {
-  ByteWriter plain, out;
-  Unit whole;
-  std::uint64_t at = 0;
-  for (const Unit& unit : units) {
-    if (!unit.trace) plain.write_bytes(buffer_.bytes().subspan(at, unit.end - at));
-    whole.samples += unit.samples;
-    at = unit.end;
-  }
-  packer_->pack(plain.bytes(), out);
-  whole.end = out.size();
-  packed_units.push_back(whole);
-  at = 0;
-  for (const Unit& unit : units) {
-    const std::uint64_t begin = std::exchange(at, unit.end);
-    if (!unit.trace) continue;
-    Unit moved = unit;
-    moved.trace->offset = out.size();
-    out.write_bytes(buffer_.bytes().subspan(begin, unit.end - begin));
-    moved.end = out.size();
-    packed_units.push_back(moved);
-  }
-  return out;
-}
-
 Result<void> PerfDataWriter::Impl::flush() {
   if (error_) return *error_;
   if (buffer_.size() == 0) return {};
-  std::vector<Unit> units = units_of(buffer_.bytes());
-  if (packer_ != nullptr) {
-    std::vector<Unit> packed_units;
-    buffer_ = packed(units, packed_units);
-    units = std::move(packed_units);
-  }
+  std::vector<WriteUnit> units = write_units(buffer_.bytes());
+  if (packer_ != nullptr) buffer_ = packed_apart_from_traces(buffer_.bytes(), *packer_, units);
   std::size_t done = 0;
   const int error = file_.write_at(header_.data.end(), buffer_.bytes(), done);
 
   // What reached the file as a whole becomes part of it, even if the rest did not.
   std::uint64_t whole = 0, samples = 0, branches = 0;
   std::vector<AuxtracePlace> traces;
-  for (const Unit& unit : units) {
+  for (const WriteUnit& unit : units) {
     if (unit.end > done) break;
     whole = unit.end;
     samples += unit.samples;

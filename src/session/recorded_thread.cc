@@ -79,12 +79,14 @@ RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who
   if (wants_usage(config)) started_with_ = thread_usage(host_tid_);
   counters_.emplace(drivers_, config.events.size());
   if (config.traces_branches()) {
-    branches_.emplace(shared.model, shared.clock,
-                      [this](std::span<const std::byte> records) { write_branches(records); });
-    pmus_.push_back(&branches_->pmu());
-  }
-  if (config.trace_filter.any()) {
-    pass_.emplace(config.trace_filter, shared.traced_code, ++shared.threads_of_process, shared.thread_names[who.tid]);
+    std::optional<TracePass> pass;
+    if (config.trace_filter.any()) {
+      pass.emplace(config.trace_filter, shared.traced_code, ++shared.threads_of_process, shared.thread_names[who.tid]);
+    }
+    trace_.emplace(shared.model, shared.clock, std::move(pass), [this](std::vector<std::byte> records) {
+      shared_.out.write(Branches{.origin = shared_.origin(who_), .records = std::move(records)});
+    });
+    pmus_.push_back(&trace_->pmu());
   }
   if (config.marked_regions || !config.regions.empty()) regions_.emplace(config, shared.marks, *counters_);
   if (config.has_windows()) windows_.emplace(config, *counters_, shared.threads_started);
@@ -172,9 +174,9 @@ void RecordedThread::reached(std::span<const engine::MarkVisit> visits, const ar
     heap_->reached(visits.front().pc, *registers, before_heap_changes);
   }
   if (!regions_) return;
-  drain_branches();
+  if (trace_) trace_->drain();
   regions_->reached(visits, registers, spans_);
-  if (pass_) pass_->reached(visits, shared_.marks, regions_->any_open());
+  if (trace_) trace_->reached(visits, shared_.marks, regions_->any_open());
   if (!spans_.empty()) write_spans();
 }
 
@@ -206,34 +208,7 @@ void RecordedThread::drain() {
     driver_->drain(*this);
     forget_drained();
   }
-  drain_branches();
-  if (pass_) write_passed(1);
-}
-
-void RecordedThread::drain_branches() {
-  if (branches_) branches_->drain();
-}
-
-void RecordedThread::renamed(const std::string& name) {
-  if (!pass_) return;
-  drain_branches();
-  pass_->renamed(name);
-}
-
-void RecordedThread::write_branches(std::span<const std::byte> records) {
-  if (pass_) {
-    pass_->take(records);
-    return write_passed(kBranchesPerInterrupt);
-  }
-  shared_.out.write(Branches{.origin = shared_.origin(who_), .records = {records.begin(), records.end()}});
-}
-
-void RecordedThread::write_passed(std::size_t fewest) {
-  for (;;) {
-    std::vector<std::byte> records = pass_->passed(fewest, kBranchesPerInterrupt);
-    if (records.empty()) return;
-    shared_.out.write(Branches{.origin = shared_.origin(who_), .records = std::move(records)});
-  }
+  if (trace_) trace_->finish();
 }
 
 std::vector<std::uint64_t> RecordedThread::counts() {

@@ -17,7 +17,6 @@
 #include "arch/cpu_model.h"
 #include "engine/observer.h"
 #include "session/adaptive_period.h"
-#include "session/branch_trace.h"
 #include "session/clock.h"
 #include "session/config.h"
 #include "session/event_counters.h"
@@ -28,8 +27,8 @@
 #include "session/program_memory.h"
 #include "session/regions.h"
 #include "session/stacks/stack_walk.h"
+#include "session/thread_trace.h"
 #include "session/thread_usage.h"
-#include "session/trace_pass.h"
 #include "session/unit_clock.h"
 #include "session/unit_sums.h"
 #include "session/window_cutter.h"
@@ -110,9 +109,8 @@ class RecordedThread final : public PmuClient {
   std::vector<Region> regions() const { return regions_ ? regions_->counts() : std::vector<Region>(); }
 
   void drain();
-  /// Before what decides which branches pass the trace's filter changes.
-  void drain_branches();
-  void renamed(const std::string& name);
+  /// Null where branches are not traced.
+  ThreadTrace* trace() { return trace_ ? &*trace_ : nullptr; }
 
   std::vector<std::uint64_t> counts();
 
@@ -121,7 +119,6 @@ class RecordedThread final : public PmuClient {
   void in_call(bool in) { in_call_ = in; }
 
   DriverStatistics statistics() const;
-  std::uint64_t branches_filtered() const { return pass_ ? pass_->filtered() : 0; }
 
   void record(const PlannedCounter& counter, std::uint64_t period, std::uint64_t events,
               const PebsFacts& facts) override;
@@ -177,17 +174,13 @@ class RecordedThread final : public PmuClient {
 
   void adapt(const PlannedCounter& counter);
 
-  void write_branches(std::span<const std::byte> records);
-  void write_passed(std::size_t fewest);
-
   const engine::ThreadIdentity who_;
   const pid_t host_tid_;  // who_ may be virtual
   RecordingParts& shared_;
   bool pmi_requested_ = false;
   bool in_call_ = false;  // in one that has not retired
   std::vector<std::unique_ptr<PmuDriver>> drivers_;
-  std::optional<BranchTrace> branches_;  // RecordingConfig::traces_branches
-  std::optional<TracePass> pass_;        // RecordingConfig::trace_filter
+  std::optional<ThreadTrace> trace_;  // RecordingConfig::traces_branches
   std::vector<pmu::Pmu*> pmus_;
   std::unique_ptr<arch::CoreFeed> core_;
   std::optional<EventCounters> counters_;

@@ -102,8 +102,11 @@ void Recorder::in_call(const ThreadIdentity& who, bool in) {
 void Recorder::send_counts(RecordedThread& thread, bool final) {
   const Origin now = parts_.origin(thread.who());
   const DriverStatistics s = thread.statistics();
-  parts_.out.write(Statistics{
-      .origin = now, .pmis = s.pmis, .records = s.records, .lost = s.lost, .filtered = thread.branches_filtered()});
+  parts_.out.write(Statistics{.origin = now,
+                              .pmis = s.pmis,
+                              .records = s.records,
+                              .lost = s.lost,
+                              .filtered = thread.trace() != nullptr ? thread.trace()->filtered() : 0});
   for (Region& region : thread.regions()) {
     region.origin = now;
     region.final = final;
@@ -195,7 +198,7 @@ void Recorder::in_forked_child() {
 void Recorder::renamed(const ThreadIdentity& who, const std::string& comm, bool exec) {
   if (parts_.config.trace_filter.any()) {
     parts_.thread_names[who.tid] = comm;
-    if (RecordedThread* const thread = find(who)) thread->renamed(comm);
+    if (RecordedThread* const thread = find(who)) thread->trace()->renamed(comm);
   }
   parts_.out.write(Comm{.origin = parts_.origin(who), .exec = exec, .comm = comm});
 }
@@ -203,7 +206,7 @@ void Recorder::renamed(const ThreadIdentity& who, const std::string& comm, bool 
 void Recorder::mapped(const ThreadIdentity& who, const engine::Mapping& mapping) {
   parts_.marks.mapped(mapping);
   if (!parts_.config.trace_filter.ranges.empty()) {
-    for (auto& [tid, thread] : threads_) thread->drain_branches();
+    for (auto& [tid, thread] : threads_) thread->trace()->drain();
     parts_.traced_code.mapped(mapping);
   }
   if (parts_.heap) parts_.heap->mapped(mapping);

@@ -284,9 +284,9 @@ class Filters(unittest.TestCase):
                     self.assertGreater(size, 1_000_000)
                     continue
                 self.assertGreater(bytes_now, size - 300)
-                self.assertGreater(kept_now, (size - 16_000) / 27)
                 dropped = int(re.search(r"the ([\d,]+) before them dropped", told)[1].replace(",", ""))
-                if not options:
+                if not options:  # otherwise gaps take room too
+                    self.assertGreater(kept_now, (size - 16_000) / 27)
                     self.assertEqual(dropped + kept_now, everything)
                     for thread, branches in found.items():
                         self.assertEqual(branches, self.whole[thread][-len(branches):])
