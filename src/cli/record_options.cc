@@ -12,6 +12,7 @@
 #include "cli/boot_options.h"
 #include "cli/branch_filter.h"
 #include "cli/command_line.h"
+#include "cli/compression_option.h"
 #include "cli/detail_choice.h"
 #include "cli/exit_status.h"
 #include "cli/perf_events/back_end.h"
@@ -40,6 +41,7 @@ struct Words {
   RecordKind kind = RecordKind::Plain;
   std::string formats;                  // RecordKind::Branches
   std::string max_size;                 // of a trace
+  std::string compression;              // "": none; "true": the usual level
   std::uint64_t last_branches = 0;      // likewise
   std::string accesses = "load,store";  // RecordKind::Memory
   std::uint64_t threshold = kUsualThreshold, schedule_seed = 0;
@@ -112,13 +114,12 @@ void warn_of_every_second(const session::EventSpec& event, const arch::CpuModel&
 
 /// How much of a trace is kept.
 Result<void> bound_trace(const Words& words, RecordOptions& out) {
-  out.last_branches = words.last_branches;
+  out.bound.branches = words.last_branches;
   if (words.max_size.empty()) return {};
   const auto bytes = parse_memory_size(words.max_size);
   if (!bytes || *bytes < sizeof(arch::BtsRecord))
     return Error{"--max-size " + words.max_size + ": no size", "a number with K, M or G, for example 512M"};
-  const std::uint64_t most = *bytes / sizeof(arch::BtsRecord);
-  out.last_branches = out.last_branches == 0 ? most : std::min(out.last_branches, most);
+  out.bound.bytes = *bytes;
   return {};
 }
 
@@ -165,6 +166,8 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
   } else if (words.last_branches != 0 || !words.max_size.empty()) {
     return Error{"-S and --max-size: only a trace of branches is bounded",
                  "-e intel_bts//u traces; -c N makes fewer samples"};
+  } else if (out.trace_filter.any()) {
+    return Error{"--filter, --region and --thread: only a trace of branches is filtered", "-e intel_bts//u traces"};
   }
   if (auto bounded = bound_trace(words, out); !bounded) return bounded;
   out.instruction_event = instruction_event(*selection);
@@ -221,6 +224,9 @@ Result<void> choose(const Words& words, RecordOptions& out) {
   if (out.output == "-") {
     return Error{"-o -: a recording cannot be written to a pipe yet", "name a file: -o FILE"};
   }
+  const auto level = compression_level(words.compression);
+  if (!level) return level.error();
+  out.description.compression_level = *level;
   const auto model = choose_cpu_model(words.run.cpu);
   if (!model) return model.error();
   out.config.cpu_model = (*model)->name;
@@ -277,6 +283,7 @@ Result<void> choose(const Words& words, RecordOptions& out) {
                            {"PEBS records per PMI", std::to_string(out.config.records_per_pmi())}};
   if (out.config.schedule_seed != 0)
     out.description.notes.push_back({"schedule seed", std::to_string(out.config.schedule_seed)});
+  if (out.trace_filter.any()) out.description.notes.push_back({"trace filter", in_words(out.trace_filter)});
   if (out.config.in_units) {
     out.description.notes.push_back({"units", units_in_words(out.config.units) +
                                                   "; samples of estimates are taken there, and their periods scaled"});
@@ -288,10 +295,11 @@ Result<void> choose(const Words& words, RecordOptions& out) {
 }
 
 /// Options that say how the software PMU works are not passed over where the kernel counts.
-Result<void> refuse_for_the_kernel(const Words& words) {
+Result<void> refuse_for_the_kernel(const Words& words, const RecordOptions& options) {
   const std::pair<bool, const char*> ours[] = {{words.raw, "-R"},
                                                {!words.max_size.empty(), "--max-size"},
                                                {words.last_branches != 0, "-S"},
+                                               {options.trace_filter.any(), "--filter, --region or --thread"},
                                                {words.run.virtual_time, "--virtual-time"},
                                                {words.run.detail != "auto", "--detail"},
                                                {!words.run.model_settings.empty(), "--model-set"},
@@ -312,7 +320,7 @@ Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
   auto choice = choose_back_end(words.back_end, words.events);
   if (!choice) return choice.error();
   if (!*choice) return {};
-  if (auto fits = refuse_for_the_kernel(words); !fits) return fits;
+  if (auto fits = refuse_for_the_kernel(words, out); !fits) return fits;
   if (!std::has_single_bit(words.ring_pages))
     return Error{"-m " + std::to_string(words.ring_pages) + ": not a power of two", "-m 128"};
   PerfSampling sampling{.period = words.count,
@@ -334,6 +342,9 @@ Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
   }
   auto description = describe_perf_events(**choice, sampling);
   if (!description) return description.error();
+  const auto level = compression_level(words.compression);
+  if (!level) return level.error();
+  description->compression_level = *level;
   out.perf_events = PerfRecording{.choice = **std::move(choice),
                                   .description = *std::move(description),
                                   .permissions = permissions,
@@ -528,10 +539,13 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
     line.number("-m,--mmap-pages", words.ring_pages, 1, "N",
                 "With --pmu=hw: pages of memory for records, on each CPU; a power of two [128]");
   }
+  add_compression_option(line, words.compression);
   if (!memory) {
     line.value("--max-size", words.max_size, "SIZE",
-               "Of a branch trace: so much of it, the last; kept in memory until the end [all]");
+               "Of a branch trace: so large may the file become; the last branches are kept, in a temporary "
+               "file\nbeside it until the end [any size]");
     line.number("-S,--snapshot", words.last_branches, 1, "N", "Likewise: the last N branches");
+    add_trace_filter_options(line, options.trace_filter);
   }
   if (kind != RecordKind::Branches) {
     line.number("--ds-records", words.ds_records, 1, "N",
@@ -546,7 +560,8 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   }
   add_run_options(line, words.run);
   line.exit_statuses(kStatusesOfRuns);
-  if (const auto status = line.parse(arguments)) return status;
+  if (arguments.table != nullptr) return line.parse(arguments);
+  if (const auto status = line.parse(with_level_spelled_out(line, arguments))) return status;
   options.program = line.program();
   auto chosen = choose_perf_events(words, options);
   if (chosen && !options.perf_events) chosen = choose(words, options);

@@ -8,8 +8,10 @@
 
 #include "cli/arguments.h"
 #include "cli/event_selection.h"
+#include "cli/last_branches.h"
 #include "cli/perf_events/perf_record.h"
 #include "cli/trace_export.h"
+#include "cli/trace_filter.h"
 #include "profile/recording.h"
 #include "session/config.h"
 
@@ -27,9 +29,10 @@ struct RecordOptions {
   bool quiet = false, verbose = false;
   bool names_no_blocks = false;  // of the heap, although nobody said --no-heap
   int instruction_event = -1;
-  std::uint64_t last_branches = 0;  // of a trace, how many at most; 0: all
-  std::size_t pmus = 0;             // banks the events take
-  std::vector<Error> notices;       // to be said before the program runs
+  TraceBound bound;               // of a trace
+  TraceFilterWords trace_filter;  // not placed yet
+  std::size_t pmus = 0;           // banks the events take
+  std::vector<Error> notices;     // to be said before the program runs
   std::vector<std::string> program;
   std::optional<PerfRecording> perf_events;  // the kernel counts: what is above is not looked at
   TraceExport exports;                       // RecordKind::Branches: for optimisers, also of a recording that is there

@@ -108,12 +108,13 @@ TEST(RecordOptions, ATraceOfBranchesMayBeBounded) {
   const auto bounded = [](std::vector<std::string> words) {
     words.insert(words.begin(), {"-e", "intel_bts//u"});
     words.emplace_back("ls");
-    return parse(words).options.last_branches;
+    const TraceBound bound = parse(words).options.bound;
+    return std::pair(bound.branches, bound.bytes);
   };
-  EXPECT_EQ(bounded({}), 0U);
-  EXPECT_EQ(bounded({"-S", "1000"}), 1000U);
-  EXPECT_EQ(bounded({"--max-size", "24K"}), 1024U);
-  EXPECT_EQ(bounded({"--max-size", "24K", "-S", "100"}), 100U);
+  EXPECT_EQ(bounded({}), std::pair(0UL, 0UL));
+  EXPECT_EQ(bounded({"-S", "1000"}), std::pair(1000UL, 0UL));
+  EXPECT_EQ(bounded({"--max-size", "24K"}), std::pair(0UL, 24576UL));
+  EXPECT_EQ(bounded({"--max-size", "24K", "-S", "100"}), std::pair(100UL, 24576UL));
   EXPECT_THAT(refused({"-e", "intel_bts//u", "--max-size", "much", "ls"}), testing::HasSubstr("no size"));
   EXPECT_THAT(refused({"-S", "9", "ls"}), testing::HasSubstr("only a trace of branches is bounded"));
   EXPECT_THAT(refused({"--max-size", "1M", "ls"}), testing::HasSubstr("only a trace of branches is bounded"));

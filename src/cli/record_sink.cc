@@ -21,19 +21,19 @@ void add(session::Statistics& sum, const session::Statistics& more) {
   sum.pmis += more.pmis;
   sum.records += more.records;
   sum.lost += more.lost;
+  sum.filtered += more.filtered;
 }
 
 }  // namespace
 
-RecordSink::RecordSink(profile::PerfDataWriter writer, bool virtual_time, std::size_t estimated,
-                       std::uint64_t last_branches)
+RecordSink::RecordSink(profile::PerfDataWriter writer, bool virtual_time, std::size_t estimated, TraceBound bound)
     : writer_(std::move(writer)), units_(0, estimated) {
-  if (last_branches != 0) last_branches_.emplace(last_branches);
+  const auto parent = std::filesystem::path(writer_.path()).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  if (bound.any()) last_branches_.emplace(bound, profile::PerfDataWriter::kBytesBesidesBranches, folder);
   if (!virtual_time) return;
-  const auto folder = std::filesystem::path(writer_.path()).parent_path();
-  order_ = std::make_unique<ProcessOrder>(folder.empty() ? "." : folder.string(), [this](session::Message&& message) {
-    std::visit([this](auto& m) { take(m); }, message);
-  });
+  order_ = std::make_unique<ProcessOrder>(
+      folder, [this](session::Message&& message) { std::visit([this](auto& m) { take(m); }, message); });
 }
 
 void RecordSink::receive(session::Message&& message) {
@@ -125,9 +125,9 @@ void RecordSink::take(session::Sharing& sharing) {
 }
 
 void RecordSink::take(session::Branches& branches) {
-  branches_ += branches.records.size() / sizeof(arch::BtsRecord);
+  branches_ += arch::branches_in(branches.records);
   if (last_branches_) {
-    last_branches_->add(std::move(branches));
+    keep(last_branches_->add(std::move(branches)));
   } else {
     write(branches);
   }
@@ -138,24 +138,41 @@ void RecordSink::write(const session::Branches& branches) {
   keep(writer_.branches({.pid = o.pid, .tid = o.tid, .time_ns = o.time_ns}, branches.records));
 }
 
-bool RecordSink::close() {
-  if (order_ != nullptr) keep(order_->finish());
-  if (last_branches_) {
-    for (const session::Branches& piece : last_branches_->take()) write(piece);
+/// As many as fit into the file beside everything else that comes into it.
+void RecordSink::write_last_branches(const profile::Summary& summary) {
+  const std::uint64_t besides =
+      writer_.bytes_if_closed(summary) + waiting_exits_.size() * profile::PerfDataWriter::kBytesOfExit;
+  const std::uint64_t most = last_branches_->most_bytes();
+  const std::uint64_t left = most > besides ? most - besides : 0;
+  keep(last_branches_->take(left, [this](const session::Branches& piece) { write(piece); }));
+  if (most != 0 && last_branches_->dropped() == branches_ && branches_ != 0) {
+    say(Error{"--max-size " + std::to_string(most) +
+                  ": there is no room for branches: what else is in the file takes " + with_separators(besides) +
+                  " bytes",
+              "choose a larger size"});
   }
-  for (const auto& [pid, exit] : waiting_exits_) keep(writer_.exit(exit));
-  waiting_exits_.clear();
-  for (const auto& [thread, statistics] : running_) add(ended_, statistics);  // killed, or still running
-  running_.clear();
+}
+
+profile::Summary RecordSink::summary(std::uint64_t dropped) const {
   profile::Summary summary{.notes = {{"PMIs", std::to_string(ended_.pmis)},
                                      {"PEBS records", std::to_string(ended_.records)},
                                      {"lost samples", std::to_string(ended_.lost)}}};
-  if (branches_dropped() != 0)
-    summary.notes.push_back({"branches dropped before the first", std::to_string(branches_dropped())});
+  if (dropped != 0) summary.notes.push_back({"branches dropped before the first", std::to_string(dropped)});
+  if (ended_.filtered != 0) summary.notes.push_back({"branches filtered out", std::to_string(ended_.filtered)});
   if (const session::UnitSums units = units_.units(); units.instructions() != 0) {
     summary.notes.push_back({"in detail", share_in_words(units)});
   }
-  const auto closed = writer_.close(summary);
+  return summary;
+}
+
+bool RecordSink::close() {
+  if (order_ != nullptr) keep(order_->finish());
+  for (const auto& [thread, statistics] : running_) add(ended_, statistics);  // killed, or still running
+  running_.clear();
+  if (last_branches_) write_last_branches(summary(branches_));  // a longer number than is dropped
+  for (const auto& [pid, exit] : waiting_exits_) keep(writer_.exit(exit));
+  waiting_exits_.clear();
+  const auto closed = writer_.close(summary(branches_dropped()));
   if (!closed && !error_) error_ = closed.error();
   if (error_ && !error_is_told_) say(*error_);
   if (error_) {

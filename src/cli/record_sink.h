@@ -20,10 +20,9 @@ namespace zs::cli {
 
 class RecordSink final : public RecordingSink {
  public:
-  /// estimated      how many events are estimates: units tell of those
-  /// last_branches  of a trace, how many at most; 0: all
-  RecordSink(profile::PerfDataWriter writer, bool virtual_time, std::size_t estimated = 0,
-             std::uint64_t last_branches = 0);
+  /// estimated  how many events are estimates: units tell of those
+  /// bound      of a trace: the last branches are kept
+  RecordSink(profile::PerfDataWriter writer, bool virtual_time, std::size_t estimated = 0, TraceBound bound = {});
 
   void receive(session::Message&& message) override;
   void breathe() override;
@@ -66,6 +65,8 @@ class RecordSink final : public RecordingSink {
   void take(session::RegionSpan&) {}
 
   void write(const session::Branches& branches);
+  void write_last_branches(const profile::Summary& summary);
+  profile::Summary summary(std::uint64_t dropped) const;
   void keep(const Result<void>& result);
 
   profile::PerfDataWriter writer_;

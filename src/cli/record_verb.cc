@@ -43,8 +43,10 @@ void summarise(const RecordOptions& options, const RecordSink& sink) {
   const std::string unit = trace ? kept == 1 ? " branch" : " branches" : kept == 1 ? " sample" : " samples";
   const std::string before =
       sink.branches_dropped() != 0 ? ", the " + with_separators(sink.branches_dropped()) + " before them dropped" : "";
-  std::string text = "[ zeroskid record: " + with_separators(kept) + unit + before + " -> " + sink.path() + " (" +
-                     byte_size(sink.bytes()) + ") ]\n";
+  const std::string others =
+      options.trace_filter.any() ? ", " + with_separators(s.filtered) + " filtered out" : std::string();
+  std::string text = "[ zeroskid record: " + with_separators(kept) + unit + before + others + " -> " + sink.path() +
+                     " (" + byte_size(sink.bytes()) + ") ]\n";
   if (options.config.in_units) {
     text += "[ zeroskid record: in detail: " + detail_in_words(options.config, sink.units()) +
             "; samples of estimates are taken there, and their periods scaled ]\n";
@@ -56,7 +58,10 @@ void summarise(const RecordOptions& options, const RecordSink& sink) {
   }
   write_prose(STDERR_FILENO, text);
   if (s.lost != 0 && !options.verbose) say(with_separators(s.lost) + " samples were lost");
-  if (trace)
+  if (trace && kept == 0 && options.trace_filter.any())
+    say(Error{"no branch passed: " + in_words(options.trace_filter),
+              "without it `zeroskid trace report` shows which functions and regions the program comes by"});
+  else if (trace)
     write_prose(STDERR_FILENO, "hint: zeroskid trace report" +
                                    (sink.path() == "perf.data" ? std::string() : " -i " + sink.path()) +
                                    " shows its calls\n");
@@ -82,6 +87,11 @@ int run(const Arguments& arguments, RecordKind kind) {
     for (const Error& notice : options.notices) say(notice);
   }
 
+  if (auto placed = place_trace_filter(options.trace_filter, program.path, options.config); !placed) {
+    say(placed.error());
+    return kUsage;
+  }
+
   options.description.command_line = arguments.words;
   const std::string name = name_of(kind);
   if (name.find(' ') != std::string::npos) {  // of a verb's own verb the first word is gone
@@ -96,11 +106,16 @@ int run(const Arguments& arguments, RecordKind kind) {
     return kToolFailed;
   }
   RecordSink sink(*std::move(writer), options.config.virtual_time, options.config.estimated_events().size(),
-                  options.last_branches);
+                  options.bound);
   ProgressLine progress(progress_style(options.quiet, options.verbose));
   Collector collector(sink, options.config, options.instruction_event, options.quiet,
                       [&](const Progress& now) { progress.show(now); });
-  if (!options.quiet) write_prose(STDERR_FILENO, back_end_line(options.config, options.pmus));
+  if (!options.quiet) {
+    std::string line = back_end_line(options.config, options.pmus);
+    if (options.trace_filter.any())
+      line.insert(line.size() - 1, "; of branches only: " + in_words(options.trace_filter));
+    write_prose(STDERR_FILENO, line);
+  }
   say_cost(options.config, options.quiet, options.verbose);
   ProgramEnd end;
   if (!run_and_collect(program, options.config, collector, signals, end)) {

@@ -40,6 +40,14 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
   return parse_reader(line, arguments);
 }
 
+/// Which branches were recorded; "": all.
+std::string filter_of(const profile::PerfDataReader& reader) {
+  for (const profile::Note& note : reader.description().notes) {
+    if (note.key == "trace filter") return note.value;
+  }
+  return "";
+}
+
 int wrong(const Error& error) { return refuse("trace report", error); }
 
 }  // namespace
@@ -66,8 +74,9 @@ int run_trace_report(const Arguments& arguments) {
   symbolizer.expect(*reader);
   report::TracedCalls calls(symbolizer, static_cast<std::uint32_t>(options.deepest));
   reader->for_each(profile::PerfDataReader::Order::Time, [&](const profile::Record& record) { calls.take(record); });
-  page.print(
-      report::calls_text(calls, {.percent_limit = *limit, .color = *coloured, .width = page_width(options.width)}));
+  page.print(report::calls_text(
+      calls,
+      {.filter = filter_of(*reader), .percent_limit = *limit, .color = *coloured, .width = page_width(options.width)}));
   say_remarks(page, symbolizer);
   return page.status();
 }

@@ -54,12 +54,20 @@ std::string similar(ElfImage& image, const std::string& name) {
 }  // namespace
 
 Result<std::vector<std::uint64_t>> find_function(ElfImage& image, const std::string& name) {
+  const auto extents = find_extents(image, name);
+  if (!extents) return extents.error();
   std::vector<std::uint64_t> entries;
+  for (const FunctionExtent& one : *extents) entries.push_back(one.offset);
+  return entries;
+}
+
+Result<std::vector<FunctionExtent>> find_extents(ElfImage& image, const std::string& name) {
+  std::vector<FunctionExtent> extents;
   for (const Symbol& symbol : image.symbols().symbols()) {
     if (!symbol.code || !is_called(symbol, name)) continue;
-    if (const auto offset = image.file_offset_of(symbol.start)) entries.push_back(value(*offset));
+    if (const auto offset = image.file_offset_of(symbol.start)) extents.push_back({value(*offset), symbol.size()});
   }
-  if (!entries.empty()) return entries;
+  if (!extents.empty()) return extents;
   const std::string known = similar(image, name);
   return Error{fmt::format("{}: no function is called {}", image.path(), name),
                !known.empty()                      ? "there is " + known

@@ -17,6 +17,12 @@ namespace zs::profile {
 /// returns an error that names the nearest ones if there is none
 Result<std::vector<std::uint64_t>> find_function(ElfImage& image, const std::string& name);
 
+/// The same, with how far each reaches in the file.
+struct FunctionExtent {
+  std::uint64_t offset = 0, bytes = 0;
+};
+Result<std::vector<FunctionExtent>> find_extents(ElfImage& image, const std::string& name);
+
 /// The code of one line: where control comes into it, and where that goes on to another line of the same function. What
 /// the compiler inlined into the line belongs to it.
 struct LinePlaces {

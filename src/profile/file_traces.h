@@ -67,14 +67,23 @@ class FileTraces {
   std::uint64_t pieces_cut_ = 0;  // that the kernel had no room for
 };
 
-/// Calls take(from, to) for each branch of a piece, oldest first. Records of zeros are none: they end a piece.
-template <typename Take>
-void for_each_branch(Bytes records, Take&& take) {
+/// Calls take(from, to) for each branch of a piece, oldest first. Records of zeros are none: they end a piece, and
+/// before a branch one says that others before it were not kept; gap() is called there.
+template <typename Take, typename Gap>
+void for_each_branch(Bytes records, Take&& take, Gap&& gap) {
+  bool zeros = false;
   for (std::size_t at = 0; at + sizeof(arch::BtsRecord) <= records.size(); at += sizeof(arch::BtsRecord)) {
     arch::BtsRecord record;
     std::memcpy(&record, records.data() + at, sizeof record);
-    if (record.from != 0 || record.to != 0) take(record.from, record.to);
+    const bool none = record.from == 0 && record.to == 0;
+    if (!none && zeros) gap();
+    if (!none) take(record.from, record.to);
+    zeros = none;
   }
+}
+template <typename Take>
+void for_each_branch(Bytes records, Take&& take) {
+  for_each_branch(records, take, [] {});
 }
 
 }  // namespace zs::profile

@@ -23,7 +23,9 @@
 #include "profile/event_attr.h"
 #include "profile/perf_feature_table.h"
 #include "profile/perf_sample_body.h"
+#include "profile/record_packer.h"
 #include "profile/recording_file.h"
+#include "profile/write_units.h"
 
 namespace zs::profile {
 namespace {
@@ -35,11 +37,11 @@ constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
 std::uint32_t u32(std::int32_t value) { return static_cast<std::uint32_t>(value); }
 
 /// What a recording is counted in: its samples, or the branches of a trace.
-struct Unit {
+struct CountedAs {
   std::string_view one, many;
 };
 
-std::string count_of(std::uint64_t number, Unit unit) {
+std::string count_of(std::uint64_t number, CountedAs unit) {
   return fmt::format("{} {}", number, number == 1 ? unit.one : unit.many);
 }
 
@@ -92,6 +94,8 @@ class PerfDataWriter::Impl {
   Result<void> branches(const TracePiece& piece, Bytes records);
   Result<void> sharing(const SharingPart& part, Bytes bytes);
   Result<void> note(const Note& note, std::uint32_t stage);
+  ByteWriter features(perf::FileHeader& header) const;
+  std::uint64_t bytes_if_closed(const Summary& summary) const;
   void note_heap_block(const session::Sample& sample);
   void append_heap_block(std::int32_t pid, const session::HeapBlock& block);
   void append_blocks_of_samples();
@@ -104,7 +108,7 @@ class PerfDataWriter::Impl {
   }
 
   bool is_trace() const { return std::ranges::any_of(description_.events, &EventDescription::is_branch_trace); }
-  Unit unit() const { return is_trace() ? Unit{"branch", "branches"} : Unit{"sample", "samples"}; }
+  CountedAs unit() const { return is_trace() ? CountedAs{"branch", "branches"} : CountedAs{"sample", "samples"}; }
   /// In the file, of what unit() counts.
   std::uint64_t written() const { return is_trace() ? branches_written_ : samples_written_; }
   Error failure(std::string_view what, int error) const;
@@ -121,6 +125,7 @@ class PerfDataWriter::Impl {
   bool closed_ = false;
   perf::FileHeader header_;
   ByteWriter buffer_;  // whole records that are not in the file yet
+  std::unique_ptr<RecordPacker> packer_;
   std::uint64_t samples_written_ = 0, samples_seen_ = 0;
   std::optional<std::uint64_t> first_sample_ns_;
   std::uint64_t last_sample_ns_ = 0;
@@ -180,6 +185,7 @@ Result<void> PerfDataWriter::Impl::create() {
   }
   header_.data.size = buffer_.size();
   buffer_.clear();
+  if (description_.compression_level != 0) packer_ = std::make_unique<RecordPacker>(description_.compression_level);
   start.patch(0, header_);
   if (const int error = file_.write_at(0, start.bytes(), done); error != 0) return failure("cannot write", error);
   return {};
@@ -364,7 +370,7 @@ Result<void> PerfDataWriter::Impl::branches(const TracePiece& piece, Bytes recor
       std::ranges::find_if(description_.events, &EventDescription::is_branch_trace) - description_.events.begin();
   CHECK(static_cast<std::size_t>(event) < description_.events.size());
   CHECK(records.size() % sizeof(arch::BtsRecord) == 0, records.size());
-  branches_seen_ += records.size() / sizeof(arch::BtsRecord);
+  branches_seen_ += arch::branches_in(records);
   if (error_) return *error_;
   TraceQueue& queue =
       trace_queues_.try_emplace({piece.pid, piece.tid}, TraceQueue{static_cast<std::uint32_t>(trace_queues_.size())})
@@ -419,25 +425,20 @@ void PerfDataWriter::Impl::append_blocks_of_samples() {
 Result<void> PerfDataWriter::Impl::flush() {
   if (error_) return *error_;
   if (buffer_.size() == 0) return {};
+  std::vector<WriteUnit> units = write_units(buffer_.bytes());
+  if (packer_ != nullptr) buffer_ = packed_apart_from_traces(buffer_.bytes(), *packer_, units);
   std::size_t done = 0;
   const int error = file_.write_at(header_.data.end(), buffer_.bytes(), done);
 
-  // Whole records that reached the file become part of it, even if the rest did not.
-  std::size_t whole = 0;
-  std::uint64_t samples = 0;
-  while (whole < buffer_.size()) {
-    perf::RecordHeader record;
-    std::memcpy(&record, buffer_.bytes().data() + whole, sizeof record);
-    const bool is_trace = record.type == static_cast<std::uint32_t>(RecordType::Auxtrace);
-    const std::uint64_t behind =
-        is_trace ? bytes_behind_record(buffer_.bytes().subspan(whole, record.size)) : std::uint64_t{0};
-    if (whole + record.size + behind > done) break;
-    if (is_trace) {
-      traces_.push_back({.offset = header_.data.end() + whole, .bytes = record.size});
-      branches_written_ += behind / sizeof(arch::BtsRecord) - 1;
-    }
-    whole += record.size + behind;
-    if (record.type == static_cast<std::uint32_t>(RecordType::Sample)) ++samples;
+  // What reached the file as a whole becomes part of it, even if the rest did not.
+  std::uint64_t whole = 0, samples = 0, branches = 0;
+  std::vector<AuxtracePlace> traces;
+  for (const WriteUnit& unit : units) {
+    if (unit.end > done) break;
+    whole = unit.end;
+    samples += unit.samples;
+    branches += unit.branches;
+    if (unit.trace) traces.push_back({.offset = header_.data.end() + unit.trace->offset, .bytes = unit.trace->bytes});
   }
   std::uint64_t size = header_.data.size + whole;
   std::size_t ignored = 0;
@@ -446,12 +447,38 @@ Result<void> PerfDataWriter::Impl::flush() {
   if (size_error == 0) {
     header_.data.size = size;
     samples_written_ += samples;
+    branches_written_ += branches;
+    traces_.insert(traces_.end(), traces.begin(), traces.end());
   }
   buffer_.clear();
   if (error == 0 && size_error == 0) return {};
   error_ = failure("cannot write", error != 0 ? error : size_error);
   file_.cut_to(header_.data.end());
   return *error_;
+}
+
+ByteWriter PerfDataWriter::Impl::features(perf::FileHeader& header) const {
+  return feature_table({.description = description_,
+                        .spaces = spaces_,
+                        .used = used_,
+                        .first_sample_ns = first_sample_ns_,
+                        .last_sample_ns = last_sample_ns_,
+                        .traces = traces_,
+                        .packer = packer_.get()},
+                       header_.data.end(), header);
+}
+
+std::uint64_t PerfDataWriter::Impl::bytes_if_closed(const Summary& summary) const {
+  perf::FileHeader ended = header_;
+  std::uint64_t bytes = header_.data.end() + buffer_.size() + features(ended).size();
+  if (traces_.empty()) bytes += sizeof(perf::Section) + sizeof(std::uint64_t);  // the list of them
+  constexpr std::uint64_t kPackedWorst = 256;  // what little there is may become larger
+  if (packer_ != nullptr) bytes += kPackedWorst;
+  for (const Note& note : summary.notes) {
+    const std::uint64_t text = note.key.size() + 1 + note.value.size();
+    bytes += sizeof(perf::RecordHeader) + sizeof(perf::NoteBody) + (text / 8 + 1) * 8;
+  }
+  return bytes;
 }
 
 Result<void> PerfDataWriter::Impl::close(const Summary& summary) {
@@ -464,13 +491,7 @@ Result<void> PerfDataWriter::Impl::close(const Summary& summary) {
   }
 
   perf::FileHeader ended = header_;
-  const ByteWriter table = feature_table({.description = description_,
-                                          .spaces = spaces_,
-                                          .used = used_,
-                                          .first_sample_ns = first_sample_ns_,
-                                          .last_sample_ns = last_sample_ns_,
-                                          .traces = traces_},
-                                         header_.data.end(), ended);
+  const ByteWriter table = features(ended);
   std::size_t done = 0;
   int error = file_.write_at(header_.data.end(), table.bytes(), done);
   if (error == 0) error = file_.write_at(0, std::as_bytes(std::span(&ended, 1)), done);
@@ -525,6 +546,7 @@ Result<void> PerfDataWriter::sharing(const SharingPart& part, Bytes bytes) { ret
 Result<void> PerfDataWriter::round(std::uint64_t no_earlier_than_ns) { return impl_->round(no_earlier_than_ns); }
 Result<void> PerfDataWriter::flush() { return impl_->flush(); }
 Result<void> PerfDataWriter::close(const Summary& summary) { return impl_->close(summary); }
+std::uint64_t PerfDataWriter::bytes_if_closed(const Summary& summary) const { return impl_->bytes_if_closed(summary); }
 std::uint64_t PerfDataWriter::samples_written() const { return impl_->samples_written_; }
 std::uint64_t PerfDataWriter::bytes_written() const { return impl_->header_.data.end(); }
 std::uint64_t PerfDataWriter::branches_written() const { return impl_->branches_written_; }

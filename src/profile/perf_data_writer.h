@@ -52,6 +52,10 @@ class PerfDataWriter {
   /// Branches of one thread, the next ones: BTS records of 24 bytes, as perf finds them in the AUX area of intel_bts.
   /// CHECKs that the description has an event of that PMU.
   Result<void> branches(const TracePiece& piece, Bytes records);
+  /// That each call of branches() adds to the file besides the records; that exit() adds.
+  static constexpr std::uint64_t kBytesBesidesBranches = 152, kBytesOfExit = 64;
+  /// How large the file would be, closed now; and no more with branches() of no records.
+  std::uint64_t bytes_if_closed(const Summary& summary) const;
   /// At most 56 KiB of `bytes`.
   Result<void> sharing(const SharingPart& part, Bytes bytes);
 

@@ -155,6 +155,7 @@ ByteWriter feature_table(const FeatureSource& source, std::uint64_t table_at, pe
       index.write(place.bytes);
     }
   }
+  if (source.packer != nullptr) parts[Feature::Compressed] = source.packer->feature();
   if (source.first_sample_ns) {
     parts[Feature::SampleTime].write(*source.first_sample_ns);
     parts[Feature::SampleTime].write(source.last_sample_ns);

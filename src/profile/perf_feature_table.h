@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "profile/address_space.h"
 #include "profile/perf_data.h"
+#include "profile/record_packer.h"
 #include "profile/recording.h"
 
 namespace zs::profile {
@@ -25,6 +26,7 @@ struct FeatureSource {
   std::optional<std::uint64_t> first_sample_ns;
   std::uint64_t last_sample_ns;
   std::span<const AuxtracePlace> traces;
+  const RecordPacker* packer = nullptr;  // of a recording that is compressed
 };
 
 /// The feature table, to be placed at `table_at`, with the payloads behind it. Sets the header's bitmap.

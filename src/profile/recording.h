@@ -63,6 +63,7 @@ struct RecordingDescription {
   bool data_sources = false;                                       // samples say where their data was
   bool latencies = false;                                          // and how long that took
   bool inherit = true;
+  int compression_level = 0;  // zstd's; 0: records are not compressed. Traces never are: perf could not read them
   Machine machine;
   std::string version;  // of what wrote it
   std::vector<std::string> command_line;

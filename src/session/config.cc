@@ -8,7 +8,7 @@ namespace zs::session {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31474643'4B53455A;  // "ZESKCFG1"
-constexpr std::uint32_t kVersion = 6;
+constexpr std::uint32_t kVersion = 7;
 constexpr std::size_t kHeaderBytes = 8 + 4 + 4 + 8;
 constexpr std::uint32_t kMostEvents = 4096, kMostRegions = 65536, kMostSettings = 1024;
 
@@ -95,12 +95,30 @@ template <typename Visitor, typename Region>
 void visit_region(Visitor& visit, Region& r) {
   visit(r.name);
   visit(r.function);
+  visit(r.switches);
   visit(r.in_file);
   visit(r.device_major);
   visit(r.device_minor);
   visit(r.inode);
   visit(r.begins);
   visit(r.ends);
+}
+
+template <typename Visitor, typename Range>
+void visit_range(Visitor& visit, Range& r) {
+  visit(r.device_major);
+  visit(r.device_minor);
+  visit(r.inode);
+  visit(r.offset);
+  visit(r.bytes);
+}
+
+template <typename Visitor, typename Filter>
+void visit_filter(Visitor& visit, Filter& f) {
+  visit(f.switched);
+  visit(f.begins_on);
+  visit(f.regions);
+  visit(f.threads);
 }
 
 template <typename Visitor, typename Config>
@@ -226,6 +244,9 @@ std::vector<std::byte> encode_config(const RecordingConfig& config) {
   for (const EventSpec& event : config.events) visit_event(save, event);
   save(static_cast<std::uint32_t>(config.regions.size()));
   for (const RegionSpec& region : config.regions) visit_region(save, region);
+  visit_filter(save, config.trace_filter);
+  save(static_cast<std::uint32_t>(config.trace_filter.ranges.size()));
+  for (const TraceFilter::FileRange& range : config.trace_filter.ranges) visit_range(save, range);
   out.patch(12, static_cast<std::uint32_t>(out.size()));
   out.patch(16, checksum(out.bytes().subspan(kHeaderBytes)));
   return out.release();
@@ -255,6 +276,10 @@ Result<RecordingConfig> decode_config(std::span<const std::byte> bytes) {
   const auto regions = in.read<std::uint32_t>();
   if (regions > kMostRegions) return damaged("too many regions");
   for (std::uint32_t i = 0; i < regions && in.ok(); ++i) visit_region(load, config.regions.emplace_back());
+  visit_filter(load, config.trace_filter);
+  const auto ranges = in.read<std::uint32_t>();
+  if (ranges > kMostRegions) return damaged("too many ranges");
+  for (std::uint32_t i = 0; i < ranges && in.ok(); ++i) visit_range(load, config.trace_filter.ranges.emplace_back());
   if (!in.ok() || in.remaining() != 0) return damaged("ends inside a field");
   if (!is_consistent(config)) return damaged("a field is out of range");
   return config;

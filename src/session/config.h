@@ -74,10 +74,29 @@ inline constexpr std::uint32_t kNoEvent = UINT32_MAX;
 inline constexpr std::size_t kMostEstimated = 160;  // events; what a thread says of them is one message
 inline constexpr std::size_t kMostClosers = 64;     // events that close windows; Window::ended_by has a bit for each
 
+/// Which branches of a trace are kept. Of several kinds of filters a branch passes each.
+struct TraceFilter {
+  struct FileRange {
+    std::uint32_t device_major = 0, device_minor = 0;  // of the file
+    std::uint64_t inode = 0;
+    std::uint64_t offset = 0, bytes = 0;  // in it, wherever that is mapped
+    bool operator==(const FileRange&) const = default;
+  };
+  std::vector<FileRange> ranges;     // a branch passes that leaves one or leads into one; none: all pass
+  bool switched = false;             // RegionSpec::switches turn it on and off, for each thread
+  bool begins_on = true;             // before the first of them
+  std::vector<std::string> regions;  // while the thread is in one of these; none: always
+  std::vector<std::string> threads;  // by name, or the how-manieth of its process from 1; none: all
+
+  bool any() const { return !ranges.empty() || switched || !regions.empty() || !threads.empty(); }
+  bool operator==(const TraceFilter&) const = default;
+};
+
 /// A region that the source does not mark. Places are addresses, or offsets in a file wherever that is mapped.
 struct RegionSpec {
   std::string name;
   bool function = false;  // `begins` are entries; the region ends where the function returns to
+  bool switches = false;  // no region: where TraceFilter turns on and off
   bool in_file = false;
   std::uint32_t device_major = 0, device_minor = 0;  // of the file
   std::uint64_t inode = 0;
@@ -110,6 +129,7 @@ struct RecordingConfig {
 
   bool marked_regions = false;  // count the regions that the source marks (include/zeroskid/region.h)
   std::vector<RegionSpec> regions;
+  TraceFilter trace_filter;
   bool region_spans = false;                // say where each entry lay; needs position_event
   std::uint32_t position_event = kNoEvent;  // counts instructions: where windows and regions begin and end
   Skid skid = Skid::None;

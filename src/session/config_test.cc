@@ -25,6 +25,12 @@ RecordingConfig two_events() {
   config.callchain = Callchain::Dwarf;
   config.stack_bytes = 8192;
   config.virtual_time = true;
+  config.regions = {{.name = "", .switches = true, .in_file = true, .inode = 7, .begins = {1}, .ends = {2, 3}}};
+  config.trace_filter = {.ranges = {{.device_major = 8, .device_minor = 1, .inode = 7, .offset = 0x1130, .bytes = 64}},
+                         .switched = true,
+                         .begins_on = false,
+                         .regions = {"hot"},
+                         .threads = {"worker", "1"}};
   return config;
 }
 
@@ -54,7 +60,7 @@ TEST(RecordingConfig, AnotherVersionIsNamed) {
   bytes[8] = std::byte{9};
   const auto back = decode_config(bytes);
   ASSERT_FALSE(back);
-  EXPECT_EQ(back.error().message, "recording configuration: version 9, this zeroskid-run reads version 6");
+  EXPECT_EQ(back.error().message, "recording configuration: version 9, this zeroskid-run reads version 7");
   EXPECT_THAT(back.error().hint, HasSubstr("same build"));
 }
 

@@ -55,7 +55,8 @@ RecordingParts::RecordingParts(const RecordingConfig& wanted, const arch::CpuMod
       host_pid(getpid()),
       out(channel, host_pid),
       marks(config, memory),
-      estimated(config.estimated_events()) {
+      estimated(config.estimated_events()),
+      traced_code(config.trace_filter) {
   if (config.heap_blocks) heap.emplace(memory);
   if (config.callchain == Callchain::Exact) stacks.emplace(memory);
   if (machine != nullptr && machine->sharing() != nullptr) sharing.emplace(*machine->sharing());
@@ -78,9 +79,14 @@ RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who
   if (wants_usage(config)) started_with_ = thread_usage(host_tid_);
   counters_.emplace(drivers_, config.events.size());
   if (config.traces_branches()) {
-    branches_.emplace(shared.model, shared.clock,
-                      [this](std::span<const std::byte> records) { write_branches(records); });
-    pmus_.push_back(&branches_->pmu());
+    std::optional<TracePass> pass;
+    if (config.trace_filter.any()) {
+      pass.emplace(config.trace_filter, shared.traced_code, ++shared.threads_of_process, shared.thread_names[who.tid]);
+    }
+    trace_.emplace(shared.model, shared.clock, std::move(pass), [this](std::vector<std::byte> records) {
+      shared_.out.write(Branches{.origin = shared_.origin(who_), .records = std::move(records)});
+    });
+    pmus_.push_back(&trace_->pmu());
   }
   if (config.marked_regions || !config.regions.empty()) regions_.emplace(config, shared.marks, *counters_);
   if (config.has_windows()) windows_.emplace(config, *counters_, shared.threads_started);
@@ -168,7 +174,9 @@ void RecordedThread::reached(std::span<const engine::MarkVisit> visits, const ar
     heap_->reached(visits.front().pc, *registers, before_heap_changes);
   }
   if (!regions_) return;
+  if (trace_) trace_->drain();
   regions_->reached(visits, registers, spans_);
+  if (trace_) trace_->reached(visits, shared_.marks, regions_->any_open());
   if (!spans_.empty()) write_spans();
 }
 
@@ -200,11 +208,7 @@ void RecordedThread::drain() {
     driver_->drain(*this);
     forget_drained();
   }
-  if (branches_) branches_->drain();
-}
-
-void RecordedThread::write_branches(std::span<const std::byte> records) {
-  shared_.out.write(Branches{.origin = shared_.origin(who_), .records = {records.begin(), records.end()}});
+  if (trace_) trace_->finish();
 }
 
 std::vector<std::uint64_t> RecordedThread::counts() {

@@ -17,7 +17,6 @@
 #include "arch/cpu_model.h"
 #include "engine/observer.h"
 #include "session/adaptive_period.h"
-#include "session/branch_trace.h"
 #include "session/clock.h"
 #include "session/config.h"
 #include "session/event_counters.h"
@@ -28,6 +27,7 @@
 #include "session/program_memory.h"
 #include "session/regions.h"
 #include "session/stacks/stack_walk.h"
+#include "session/thread_trace.h"
 #include "session/thread_usage.h"
 #include "session/unit_clock.h"
 #include "session/unit_sums.h"
@@ -62,6 +62,10 @@ struct RecordingParts {
   std::optional<UnitClock> units;              // RecordingConfig::in_units
   const std::vector<std::uint32_t> estimated;  // events
   std::uint64_t threads_started = 0;
+  // Of a trace that is filtered:
+  TracedCode traced_code;
+  std::uint64_t threads_of_process = 0;
+  std::map<std::int32_t, std::string> thread_names;  // by tid
 };
 
 class RecordedThread final : public PmuClient {
@@ -105,6 +109,8 @@ class RecordedThread final : public PmuClient {
   std::vector<Region> regions() const { return regions_ ? regions_->counts() : std::vector<Region>(); }
 
   void drain();
+  /// Null where branches are not traced.
+  ThreadTrace* trace() { return trace_ ? &*trace_ : nullptr; }
 
   std::vector<std::uint64_t> counts();
 
@@ -168,15 +174,13 @@ class RecordedThread final : public PmuClient {
 
   void adapt(const PlannedCounter& counter);
 
-  void write_branches(std::span<const std::byte> records);
-
   const engine::ThreadIdentity who_;
   const pid_t host_tid_;  // who_ may be virtual
   RecordingParts& shared_;
   bool pmi_requested_ = false;
   bool in_call_ = false;  // in one that has not retired
   std::vector<std::unique_ptr<PmuDriver>> drivers_;
-  std::optional<BranchTrace> branches_;  // RecordingConfig::traces_branches
+  std::optional<ThreadTrace> trace_;  // RecordingConfig::traces_branches
   std::vector<pmu::Pmu*> pmus_;
   std::unique_ptr<arch::CoreFeed> core_;
   std::optional<EventCounters> counters_;

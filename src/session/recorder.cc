@@ -60,6 +60,8 @@ engine::VirtualCpu Recorder::thread_started(const ThreadIdentity& who) {
     greeted_ = true;
   }
   ++parts_.threads_started;
+  if (parts_.config.trace_filter.any() && !parts_.thread_names.contains(who.tid))
+    parts_.thread_names[who.tid] = parts_.thread_names[who.parent_tid];
   std::uint64_t latest = 0;
   for (const auto& [tid, other] : threads_) latest = std::max(latest, other->played_until());
   auto& thread = threads_[who.tid];
@@ -84,6 +86,7 @@ void Recorder::thread_exited(const ThreadIdentity& who) {
   if (parts_.config.virtual_time) instructions_before_ += thread->progress();
   if (parts_.units) ended_units_.add(thread->unit_sums());
   threads_.erase(who.tid);
+  parts_.thread_names.erase(who.tid);
 }
 
 std::uint64_t Recorder::instructions() {
@@ -99,7 +102,11 @@ void Recorder::in_call(const ThreadIdentity& who, bool in) {
 void Recorder::send_counts(RecordedThread& thread, bool final) {
   const Origin now = parts_.origin(thread.who());
   const DriverStatistics s = thread.statistics();
-  parts_.out.write(Statistics{.origin = now, .pmis = s.pmis, .records = s.records, .lost = s.lost});
+  parts_.out.write(Statistics{.origin = now,
+                              .pmis = s.pmis,
+                              .records = s.records,
+                              .lost = s.lost,
+                              .filtered = thread.trace() != nullptr ? thread.trace()->filtered() : 0});
   for (Region& region : thread.regions()) {
     region.origin = now;
     region.final = final;
@@ -181,6 +188,7 @@ void Recorder::in_forked_child() {
   ++images_;
   if (parts_.units) parts_.units->branch(images_);
   if (parts_.sharing) parts_.sharing->forget();
+  parts_.threads_of_process = 0;
   parts_.host_pid = getpid();
   parts_.out.restart(parts_.host_pid);
   greeted_ = exec_ = false;
@@ -188,11 +196,19 @@ void Recorder::in_forked_child() {
 }
 
 void Recorder::renamed(const ThreadIdentity& who, const std::string& comm, bool exec) {
+  if (parts_.config.trace_filter.any()) {
+    parts_.thread_names[who.tid] = comm;
+    if (RecordedThread* const thread = find(who)) thread->trace()->renamed(comm);
+  }
   parts_.out.write(Comm{.origin = parts_.origin(who), .exec = exec, .comm = comm});
 }
 
 void Recorder::mapped(const ThreadIdentity& who, const engine::Mapping& mapping) {
   parts_.marks.mapped(mapping);
+  if (!parts_.config.trace_filter.ranges.empty()) {
+    for (auto& [tid, thread] : threads_) thread->trace()->drain();
+    parts_.traced_code.mapped(mapping);
+  }
   if (parts_.heap) parts_.heap->mapped(mapping);
   if (parts_.stacks) parts_.stacks->mapped(mapping);
   if ((mapping.protection & PROT_EXEC) == 0 && !parts_.config.data_mappings) return;

@@ -22,7 +22,7 @@ constexpr std::size_t kLongestName = 200;
 
 bool is_end(RegionMarks::Kind kind) {
   return kind == RegionMarks::Kind::End || kind == RegionMarks::Kind::StretchEnd ||
-         kind == RegionMarks::Kind::FunctionReturn;
+         kind == RegionMarks::Kind::FunctionReturn || kind == RegionMarks::Kind::SwitchOff;
 }
 
 }  // namespace
@@ -68,8 +68,8 @@ void RegionMarks::mapped(const engine::Mapping& mapping) {
         mark(mapping.start + (offset - mapping.file_offset), {kind, number}, kind == Kind::FunctionEntry);
       }
     };
-    mark_all(spec.ends, Kind::StretchEnd);
-    mark_all(spec.begins, spec.function ? Kind::FunctionEntry : Kind::StretchBegin);
+    mark_all(spec.ends, spec.switches ? Kind::SwitchOff : Kind::StretchEnd);
+    mark_all(spec.begins, spec.switches ? Kind::SwitchOn : spec.function ? Kind::FunctionEntry : Kind::StretchBegin);
   }
 }
 
@@ -83,10 +83,12 @@ MarkTime RegionMarks::marker(std::uint64_t pc, std::uint64_t operand) {
   const std::string_view rest = found.substr(kMagic.size() + 1);
   const std::size_t length = rest.find('\0');
   if ((which != 'B' && which != 'E') || length == std::string_view::npos || length == 0) return MarkTime::None;
+  const std::string name(rest.substr(0, length));
+  const std::vector<std::string>& traced = config_.trace_filter.regions;
+  if (!traced.empty() && std::ranges::find(traced, name) == traced.end()) return MarkTime::None;
   // What the code at `pc` said before is gone.
   found_ = {};
-  actions_[pc] = {
-      {.kind = which == 'B' ? Kind::Begin : Kind::End, .region = region(std::string(rest.substr(0, length)))}};
+  actions_[pc] = {{.kind = which == 'B' ? Kind::Begin : Kind::End, .region = region(name)}};
   return which == 'B' ? MarkTime::After : MarkTime::Before;
 }
 
@@ -262,6 +264,8 @@ void ThreadRegions::visit(const engine::MarkVisit& visit, const arch::RegisterFi
         // That added a place to the marks, which may have moved. Entries stand last, and one address has one function.
         return;
       case RegionMarks::Kind::FunctionReturn: break;  // seen by its frame
+      case RegionMarks::Kind::SwitchOn:
+      case RegionMarks::Kind::SwitchOff: break;  // of a trace (session/trace_pass.h)
     }
   }
 }

@@ -36,6 +36,8 @@ class RegionMarks {
     StretchEnd,     // likewise; ends nothing where it is not open
     FunctionEntry,  // ends where the function returns to
     FunctionReturn,
+    SwitchOn,  // of a trace: no region
+    SwitchOff,
   };
   struct Action {
     Kind kind;
@@ -93,6 +95,8 @@ class ThreadRegions {
   /// Where the run is modelled in units, one begins, and ends.
   void begin_unit(const Unit& unit);
   void end_unit();
+  /// Whether the thread is in one now.
+  bool any_open() const { return depth_ != 0; }
   /// What all entries that have ended counted, one message per region; without origin and `final`.
   std::vector<Region> counts() const;
 

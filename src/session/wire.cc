@@ -242,6 +242,7 @@ void body(ByteWriter& out, const Statistics& m) {
   out.write(m.pmis);
   out.write(m.records);
   out.write(m.lost);
+  out.write(m.filtered);
 }
 
 void body(ByteWriter& out, const Notice& m) {
@@ -397,6 +398,7 @@ void read_body(ByteReader& in, Statistics& m) {
   m.pmis = in.read<std::uint64_t>();
   m.records = in.read<std::uint64_t>();
   m.lost = in.read<std::uint64_t>();
+  m.filtered = in.read<std::uint64_t>();
 }
 
 void read_body(ByteReader& in, Notice& m) {

@@ -135,9 +135,10 @@ struct Lost {
 /// What recording one thread took; sent when it ends.
 struct Statistics {
   Origin origin;
-  std::uint64_t pmis = 0;     // performance-monitoring interrupts taken
-  std::uint64_t records = 0;  // PEBS records drained
-  std::uint64_t lost = 0;     // samples lost
+  std::uint64_t pmis = 0;      // performance-monitoring interrupts taken
+  std::uint64_t records = 0;   // PEBS records drained
+  std::uint64_t lost = 0;      // samples lost
+  std::uint64_t filtered = 0;  // branches that did not pass the trace's filter
   bool operator==(const Statistics&) const = default;
 };
 
@@ -149,7 +150,8 @@ struct Sharing {
   bool operator==(const Sharing&) const = default;
 };
 
-/// Taken branches of one thread since the last such message, all of them, as the Branch Trace Store stored them.
+/// Taken branches of one thread since the last such message, as the Branch Trace Store stored them: all, or those that
+/// passed the recording's filter. Then a record of zeros stands before one where others did not.
 struct Branches {
   Origin origin;                   // of the last one
   std::vector<std::byte> records;  // arch/records/bts.h; at most kMaxBranchTrace

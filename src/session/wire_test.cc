@@ -72,7 +72,7 @@ TEST(Wire, EveryKindOfMessageComesBackUnchanged) {
       Counts{.origin = who, .final = true, .values = {1, 1ULL << 63, 3}},
       Units{.origin = who, .final = true, .sums = {1.5, 0, 1e12}},
       Lost{.origin = who, .event = 1, .samples = 12},
-      Statistics{.origin = who, .pmis = 1, .records = 64, .lost = 2},
+      Statistics{.origin = who, .pmis = 1, .records = 64, .lost = 2, .filtered = 9},
       Notice{.origin = who, .text = "not followed"},
       Notice{.origin = who, .text = "cannot run", .refusal = true},
       Window{.origin = who, .begin = 50'000, .end = 100'000, .ended_by = 5, .values = {50'000, 0, 7}},

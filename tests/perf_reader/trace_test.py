@@ -13,6 +13,7 @@ import tempfile
 import unittest
 
 BOLT = "/usr/lib/llvm-16/bin"
+LLVM = "/usr/lib/llvm-14/bin"
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:" + BOLT, "HOME": "/", "LC_ALL": "C"}
 PROGRAM = r"""
 #include <setjmp.h>
@@ -48,6 +49,23 @@ int main(void) {
   printf("%d\n", sink != 0);
   return 0;
 }
+"""
+
+PROFILED = r"""
+#include <stdio.h>
+#define HERE __attribute__((noinline))
+static volatile int sink, many = 100;
+HERE int often(int x) { return x * 3 + 1; }
+HERE int seldom(int x) { return x / 7; }
+HERE int work(int n) {
+  int sum = 0;
+  for (int i = 0; i < n; ++i) {
+    if (i % 16 == 0) sum += seldom(i);
+    else sum += often(i);
+  }
+  return sum;
+}
+int main(void) { for (int i = 0; i < 50; ++i) sink += work(many); printf("%d\n", sink); return 0; }
 """
 
 
@@ -261,6 +279,27 @@ class Counts(Traces):
         # Stretches that a signal interrupted are none of the code.
         self.assertLess(len(expected_stretches.keys() - stretches.keys()), 5)
         self.assertEqual(stretches, {key: expected_stretches[key] for key in stretches})
+
+    @unittest.skipIf(not os.path.exists(LLVM + "/llvm-profgen"), "not installed: llvm-profgen (apt install llvm clang)")
+    def test_llvm_makes_a_profile_of_the_counts_that_clang_uses(self):
+        """llvm-profgen reads AutoFDO's form without the list of sampled addresses, which is empty in ours."""
+        (self.folder / "h.c").write_text(PROFILED)
+        clang = [LLVM + "/clang", "-g", "-no-pie", "-fdebug-info-for-profiling"]
+        run(*clang, "-O1", "-o", "h", "h.c", folder=self.folder)
+        output = run(ZEROSKID, "trace", "-q", "--to", "autofdo=counts", "--", "./h", folder=self.folder).stdout
+        lines = (self.folder / "counts").read_text().split("\n")
+        stretches = int(lines[0])
+        self.assertEqual(lines.pop(stretches + 1), "0")
+        (self.folder / "counts").write_text("\n".join(lines))
+        run(LLVM + "/llvm-profgen", "--binary=h", "--unsymbolized-profile=counts", "--use-offset=0", "--format=extbinary",
+            "--output=profile", folder=self.folder)
+        run(LLVM + "/llvm-profdata", "merge", "--sample", "--text", "profile", "-o", "text", folder=self.folder)
+        entered = dict(re.findall(r"^(\w+):\d+:(\d+)$", (self.folder / "text").read_text(), re.M))
+        self.assertEqual({name: entered[name] for name in ("often", "seldom", "work")},
+                         {"often": "4650", "seldom": "350", "work": "50"})
+        said = run(*clang, "-O2", "-fprofile-sample-use=profile", "-o", "h2", "h.c", folder=self.folder)
+        self.assertEqual(said.stderr, "")
+        self.assertEqual(run("./h2", folder=self.folder).stdout, output)
 
     @unittest.skipIf(not os.path.exists(BOLT + "/perf2bolt"), "not installed: perf2bolt (apt install bolt-16)")
     def test_bolt_has_what_perf2bolt_makes_of_the_same_branches(self):

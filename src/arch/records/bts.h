@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "arch/records/ds_area.h"
 #include "base/bytes.h"
@@ -20,6 +21,17 @@ using BtsRecord = BtsRecordOf<std::uint64_t>;
 using BtsRecord32 = BtsRecordOf<std::uint32_t>;
 static_assert(WireLayout<BtsRecord> && sizeof(BtsRecord) == 24);
 static_assert(WireLayout<BtsRecord32> && sizeof(BtsRecord32) == 12);
+
+/// Of 64-bit records, packed: those that are branches, and not all zero.
+inline std::uint64_t branches_in(Bytes records) {
+  std::uint64_t count = 0;
+  for (std::size_t at = 0; at + sizeof(BtsRecord) <= records.size(); at += sizeof(BtsRecord)) {
+    BtsRecord record;
+    std::memcpy(&record, records.data() + at, sizeof record);
+    count += record.from != 0 || record.to != 0 ? 1 : 0;
+  }
+  return count;
+}
 
 inline constexpr std::uint32_t kBtsPredicted = 1U << 4;
 

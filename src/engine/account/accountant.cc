@@ -99,7 +99,6 @@ void Accountant::drain(std::optional<std::uint32_t> extra_exit) {
   if (records.size() == 0) return;
   if (logged.running()) return logged.count(records.stored);
   marks.count_records(records);
-  tally.enter_branches(records, 0, records.size());
 }
 
 void Accountant::count_into(std::uint32_t index, unsigned instructions, std::uint64_t pc) {

@@ -99,10 +99,13 @@ void Marks::find_marks(const Records& records, Tell tell) {
 }
 
 void Marks::count_records(const Records& records) {
-  if (any_ && !run_.counting.cuts && run_.thread->cpu.core == nullptr)
+  const bool traced = std::ranges::any_of(run_.thread->cpu.pmus, &pmu::Pmu::stores_branches);
+  if (any_ && !run_.counting.cuts && run_.thread->cpu.core == nullptr && !traced) {
     count_with_visits(records);
-  else
+    tally_.enter_branches(records, 0, records.size());
+  } else {
     count_between_marks(records);
+  }
 }
 
 // Like next_mark, and sums what lies before it.
@@ -150,7 +153,8 @@ void Marks::count_with_visits(const Records& records) {
   tally_.count();
 }
 
-// The records, in pieces where there are marks: what retired before one is counted when the observer hears of it.
+// The records, in pieces where there are marks: what retired before one is counted, and its branches are entered, when
+// the observer hears of it.
 void Marks::count_between_marks(const Records& records) {
   const auto [ids, extra] = records;
   const auto count_up_to = [&, ids = ids](std::size_t from, std::size_t to, std::optional<std::uint32_t> more) {
@@ -164,15 +168,20 @@ void Marks::count_between_marks(const Records& records) {
     tally_.sum_records(ids.subspan(from, to - from), more);
     tally_.count();
   };
-  std::size_t counted = 0;
+  std::size_t counted = 0, entered = 0;
   bool counted_extra = false;
+  const auto enter_up_to = [&](std::size_t to) {
+    if (entered < to) tally_.enter_branches(records, std::exchange(entered, to), to);
+  };
   find_marks(records, [&, extra = extra](std::uint32_t id, std::size_t before, bool with_extra) {
     count_up_to(counted, before, with_extra ? extra : std::nullopt);
     counted = before;
     counted_extra = with_extra;
+    enter_up_to(before + (with_extra ? 1 : 0));
     reached(run_.translator->blocks().block_of(id).pc, nullptr);
   });
   if (!counted_extra) count_up_to(counted, ids.size(), extra);
+  enter_up_to(records.size());
 }
 
 // The pointer of a budget trace says how much has retired, and its notes at which values of it marks were met.

@@ -34,7 +34,7 @@ class Marks {
   void drop_marked();
   void code_changed() { markers_.clear(); }
 
-  /// Counts the records, and tells of the marks that they speak of.
+  /// Counts the records, enters their branches, and tells of the marks that they speak of.
   void count_records(const Records& records);
   /// The same of the trace [start, end) in the budget form.
   void count_budget(std::uint64_t start, std::uint64_t end, std::span<const MarkNote> notes);

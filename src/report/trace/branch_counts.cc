@@ -21,10 +21,13 @@ void BranchCounts::take(const profile::Record& record) {
   if (const auto* piece = std::get_if<profile::TracedBranches>(&record)) {
     Thread& thread = threads_[piece->tid];
     thread.pid = piece->pid;
-    profile::for_each_branch(piece->records, [&](std::uint64_t from, std::uint64_t to) {
-      steps_.take(thread.pid, thread.begin, from, to);
-      thread.begin = to;
-    });
+    profile::for_each_branch(
+        piece->records,
+        [&](std::uint64_t from, std::uint64_t to) {
+          steps_.take(thread.pid, thread.begin, from, to);
+          thread.begin = to;
+        },
+        [&] { thread.begin = 0; });
   } else if (const auto* fork = std::get_if<profile::Fork>(&record)) {
     threads_.erase(fork->tid);
   } else if (const auto* comm = std::get_if<profile::Comm>(&record); comm != nullptr && comm->exec) {

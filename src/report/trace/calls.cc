@@ -28,8 +28,9 @@ void TracedCalls::take(const profile::Record& record) {
   if (const auto* piece = std::get_if<profile::TracedBranches>(&record)) {
     Thread& thread = threads_[piece->tid];
     thread.pid = piece->pid;
-    profile::for_each_branch(piece->records,
-                             [&](std::uint64_t from, std::uint64_t to) { take_branch(thread, piece->tid, from, to); });
+    profile::for_each_branch(
+        piece->records, [&](std::uint64_t from, std::uint64_t to) { take_branch(thread, piece->tid, from, to); },
+        [&] { thread.begin = 0; });
   } else if (const auto* fork = std::get_if<profile::Fork>(&record)) {
     Thread thread;
     // A child process goes on where its parent was; a thread begins.

@@ -45,6 +45,7 @@ class Text {
   static constexpr std::size_t kBeforeNames = 49;
 
   void head() {
+    if (!style_.filter.empty()) out_ += fmt::format("# only: {}\n", style_.filter);
     out_ += fmt::format("# {} branches, {} instructions\n#\n", with_thousands(sums_.branches),
                         with_thousands(sums_.instructions));
     out_ += "# Percent    Instructions     Of its own       Calls  Function\n";

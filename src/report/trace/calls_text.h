@@ -9,6 +9,7 @@
 namespace zs::report {
 
 struct CallsStyle {
+  std::string filter;          // which branches the trace has; "": all
   double percent_limit = 0.5;  // of the trace's instructions; lighter nodes are left out, and said how many
   bool color = false;
   std::size_t width = 0;  // of the page; 0: any
