@@ -23,9 +23,8 @@ using engine::ThreadIdentity;
 constexpr std::uint64_t kDenseInstructions = 25'000'000;
 
 bool wants_usage(const RecordingConfig& config) {
-  return std::any_of(config.events.begin(), config.events.end(), [](const EventSpec& e) {
-    return e.kind != EventKind::Hardware && e.kind != EventKind::BranchTrace;
-  });
+  return std::any_of(config.events.begin(), config.events.end(),
+                     [](const EventSpec& e) { return is_counted_by_kernel(e.kind); });
 }
 
 std::uint64_t measured(EventKind kind, const ThreadUsage& usage) {
@@ -36,7 +35,8 @@ std::uint64_t measured(EventKind kind, const ThreadUsage& usage) {
     case EventKind::MinorFaults: return usage.minor_faults;
     case EventKind::MajorFaults: return usage.major_faults;
     case EventKind::Hardware:  // counted by a PMU
-    case EventKind::BranchTrace: break;
+    case EventKind::BranchTrace:
+    case EventKind::IbsOp: break;
   }
   return 0;
 }
@@ -69,9 +69,14 @@ RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who
     drivers_.push_back(std::make_unique<PmuDriver>(shared.model, config, plan, shared.clock, pmi_requested_));
     pmus_.push_back(&drivers_.back()->pmu());
   }
-  for (std::size_t i = 0; i < config.events.size(); ++i) {
-    if (config.events[i].frequency == 0) continue;
-    adaptive_[i].emplace(config.events[i].frequency, shared.machine != nullptr ? kDenseInstructions : 0);
+  for (std::uint32_t i = 0; i < config.events.size(); ++i) {
+    const EventSpec& event = config.events[i];
+    if (event.kind == EventKind::IbsOp) {
+      ibs_.push_back(std::make_unique<IbsSampler>(shared.model, event, i, shared.clock, pmi_requested_));
+      pmus_.push_back(&ibs_.back()->pmu());
+    } else if (event.frequency != 0) {
+      adaptive_[i].emplace(event.frequency, shared.machine != nullptr ? kDenseInstructions : 0);
+    }
   }
   if (shared.machine != nullptr) core_ = shared.machine->attach_thread();
   if (shared.sharing) shared.sharing->attached(who.tid);
@@ -151,14 +156,26 @@ UnitSums RecordedThread::unit_sums() {
 }
 
 void RecordedThread::take_pmi(const arch::RegisterFile& registers) {
-  interrupted_ = &registers;
+  serviced_.registers = &registers;
   for (auto& driver : drivers_) {
-    driver_ = driver.get();
-    driver_->take_pmi(*this);
+    serviced_.driver = driver.get();
+    serviced_.driver->take_pmi(*this);
     forget_drained();
   }
+  for (const auto& sampler : ibs_) {
+    const auto taken = sampler->take_interrupt();
+    if (!taken) continue;
+    const PlannedCounter counter{.event = sampler->event()};
+    Sample sample = sample_of(counter, taken->period, registers);
+    sample.time_ns = shared_.clock.now_ns();
+    tell_op(taken->op, sample);
+    if (shared_.heap && sample.address != 0) sample.heap_block = shared_.heap->find(sample.address);
+    if (shared_.config.raw_records) sample.raw = raw_data(*taken, shared_.model);
+    finish(sample, counter, registers);
+    sampler->go_on(sampler->adapts() ? progress() : 0);
+  }
   pmi_requested_ = false;
-  interrupted_ = nullptr;
+  serviced_.registers = nullptr;
   if (windows_) write(windows_->served());
 }
 
@@ -196,8 +213,8 @@ void RecordedThread::settle() {
 
 void RecordedThread::drain() {
   for (auto& driver : drivers_) {
-    driver_ = driver.get();
-    driver_->drain(*this);
+    serviced_.driver = driver.get();
+    serviced_.driver->drain(*this);
     forget_drained();
   }
   if (branches_) branches_->drain();
@@ -214,11 +231,12 @@ std::vector<std::uint64_t> RecordedThread::counts() {
   if (wants_usage(shared_.config)) {
     const ThreadUsage now = thread_usage(host_tid_);
     for (std::size_t i = 0; i < events.size(); ++i) {
-      if (events[i].kind == EventKind::Hardware) continue;
+      if (!is_counted_by_kernel(events[i].kind)) continue;
       const std::uint64_t before = measured(events[i].kind, started_with_);
       values[i] = std::max(measured(events[i].kind, now), before) - before;
     }
   }
+  for (const auto& sampler : ibs_) values[sampler->event()] = sampler->total();
   if (units_) unit_sums().put_totals(shared_.estimated, values);
   values.resize(reported_events(shared_.config));
   return values;
@@ -236,6 +254,7 @@ DriverStatistics RecordedThread::statistics() const {
     sum.records += driver->statistics().records;
     sum.lost += driver->statistics().lost;
   }
+  for (const auto& sampler : ibs_) sum.pmis += sampler->interrupts();
   return sum;
 }
 
@@ -254,20 +273,20 @@ void RecordedThread::record(const PlannedCounter& counter, std::uint64_t period,
   sample.data_source = arch::perf_mem::kNothingKnown.bits;
   if (core_ != nullptr) tell_access(sample, event, facts);
   if (shared_.heap) sample.heap_block = heap_block_of(facts);
-  if (shared_.config.raw_records) sample.raw = driver_->excerpt(facts);
+  if (shared_.config.raw_records) sample.raw = serviced_.driver->excerpt(facts);
   finish(sample, counter, facts.registers);
 }
 
 void RecordedThread::overflow(const PlannedCounter& counter, std::uint64_t events) {
-  CHECK(interrupted_ != nullptr);
+  CHECK(serviced_.registers != nullptr);
   if (shared_.config.events[counter.event].closes_window || counter.event == shared_.config.skid_event) {
     windows_->overflowed(counter.event);
     return;
   }
-  Sample sample = sample_of(counter, events, *interrupted_);
+  Sample sample = sample_of(counter, events, *serviced_.registers);
   sample.data_source = arch::perf_mem::kNothingKnown.bits;
   sample.time_ns = shared_.clock.now_ns();
-  finish(sample, counter, *interrupted_);
+  finish(sample, counter, *serviced_.registers);
 }
 
 void RecordedThread::lost(const PlannedCounter& counter) {
@@ -275,7 +294,7 @@ void RecordedThread::lost(const PlannedCounter& counter) {
 }
 
 std::shared_ptr<const HeapBlock> RecordedThread::heap_block_of(const PebsFacts& facts) {
-  const auto found = found_ahead_.find(driver_);
+  const auto found = found_ahead_.find(serviced_.driver);
   if (found != found_ahead_.end()) {
     const auto ahead = found->second.find(facts.record.data());
     if (ahead != found->second.end()) return ahead->second;
@@ -284,7 +303,7 @@ std::shared_ptr<const HeapBlock> RecordedThread::heap_block_of(const PebsFacts& 
 }
 
 void RecordedThread::forget_drained() {
-  if (!found_ahead_.empty() && driver_->looked_ahead() == 0) found_ahead_.erase(driver_);
+  if (!found_ahead_.empty() && serviced_.driver->looked_ahead() == 0) found_ahead_.erase(serviced_.driver);
 }
 
 void RecordedThread::write(Window* window) {
@@ -328,7 +347,7 @@ void RecordedThread::finish(Sample& sample, const PlannedCounter& counter, const
   const RecordingConfig& config = shared_.config;
   sample.has_registers = config.registers || config.callchain == Callchain::Dwarf;
   if (sample.has_registers) sample.registers = registers;
-  if (config.branch_stack || config.callchain == Callchain::LbrCallStack) driver_->read_lbr(sample.branches);
+  if (config.branch_stack || config.callchain == Callchain::LbrCallStack) serviced_.driver->read_lbr(sample.branches);
   if (config.callchain == Callchain::FramePointers || config.callchain == Callchain::LbrCallStack) {
     sample.callchain = walk_frame_pointers(sample.ip, registers, shared_.memory, config.max_stack);
   }
@@ -388,8 +407,8 @@ void RecordedThread::copy_stack(Sample& sample, std::uint64_t sp) {
 void RecordedThread::adapt(const PlannedCounter& counter) {
   const bool estimated = shared_.config.is_estimated(shared_.config.events[counter.event]);
   const std::uint64_t period = adaptive_[counter.event]->sampled_at(estimated ? stands_for() : progress());
-  for (std::size_t i = 0; i < driver_->plan().size(); ++i) {
-    if (driver_->plan()[i] == counter) driver_->set_period(i, seen_period(counter, period));
+  for (std::size_t i = 0; i < serviced_.driver->plan().size(); ++i) {
+    if (serviced_.driver->plan()[i] == counter) serviced_.driver->set_period(i, seen_period(counter, period));
   }
 }
 

@@ -22,6 +22,7 @@
 #include "session/config.h"
 #include "session/event_counters.h"
 #include "session/heap_blocks.h"
+#include "session/ibs_sampler.h"
 #include "session/pmu_driver.h"
 #include "session/pmu_plan.h"
 #include "session/process_sharing.h"
@@ -176,7 +177,8 @@ class RecordedThread final : public PmuClient {
   bool pmi_requested_ = false;
   bool in_call_ = false;  // in one that has not retired
   std::vector<std::unique_ptr<PmuDriver>> drivers_;
-  std::optional<BranchTrace> branches_;  // RecordingConfig::traces_branches
+  std::optional<BranchTrace> branches_;           // RecordingConfig::traces_branches
+  std::vector<std::unique_ptr<IbsSampler>> ibs_;  // one for each event of EventKind::IbsOp
   std::vector<pmu::Pmu*> pmus_;
   std::unique_ptr<arch::CoreFeed> core_;
   std::optional<EventCounters> counters_;
@@ -195,8 +197,10 @@ class RecordedThread final : public PmuClient {
   std::uint32_t times_tagged_ = 1;     // in the last unit
   std::uint64_t stood_for_ = 0;        // instructions that the units stand for which have ended
   std::uint64_t next_due_ns_ = 0;
-  PmuDriver* driver_ = nullptr;                      // being serviced
-  const arch::RegisterFile* interrupted_ = nullptr;  // during take_pmi
+  struct Serviced {
+    PmuDriver* driver = nullptr;
+    const arch::RegisterFile* registers = nullptr;  // during take_pmi
+  } serviced_;
 };
 
 }  // namespace zs::session
