@@ -2,6 +2,8 @@
 // Via the CPUID Instruction".
 #include "arch/cpuid.h"
 
+#include "arch/ibs.h"
+
 namespace zs::arch {
 
 namespace {
@@ -10,6 +12,7 @@ namespace {
 constexpr std::uint32_t kDtes64 = 1U << 2, kDsCpl = 1U << 4, kPdcm = 1U << 15;  // ECX
 constexpr std::uint32_t kDs = 1U << 21;                                         // EDX
 constexpr std::uint32_t kPerfCtrExtCore = 1U << 23;  // leaf 8000'0001H, ECX: PERF_CTLx and PERF_CTRx, six of them
+constexpr std::uint32_t kIbs = 1U << 10;             // likewise
 // Leaf 7, subleaf 0.
 constexpr std::uint32_t kHle = 1U << 4, kRtm = 1U << 11;  // EBX
 constexpr std::uint32_t kArchLbr = 1U << 19;              // EDX
@@ -23,11 +26,13 @@ CpuidLeaf last_branch_leaf(const CpuModel& model) {
   return {.eax = model.lbr_depths | kDeepCState, .ebx = kFilters, .ecx = kInfo, .edx = 0};
 }
 
-// Leaf 8000'0022H. EAX: PerfMonV2, and no last-branch records. EBX: core counters; none of the data fabric.
+// Leaf 8000'001BH: instruction-based sampling. Leaf 8000'0022H. EAX: PerfMonV2, and no last-branch records. EBX: core
+// counters; none of the data fabric.
 std::optional<CpuidLeaf> amd_leaf(const CpuModel& model, std::uint32_t leaf) {
   switch (leaf) {
     case 0x0A:
     case 0x1C: return CpuidLeaf{};
+    case 0x8000'001B: return CpuidLeaf{.eax = ibs_capabilities(model)};
     case 0x8000'0022: return CpuidLeaf{.eax = 1, .ebx = model.general_counters, .ecx = 0, .edx = 0};
     default: return std::nullopt;
   }
@@ -52,7 +57,10 @@ CpuidBits pmu_bits(const CpuModel& model, std::uint32_t leaf, std::uint32_t subl
     return {.mask = {~0U, 0, kDtes64 | kDsCpl | kPdcm, kDs},
             .value = {model.signature, 0, intel ? ecx : 0, intel ? kDs : 0}};
   }
-  if (leaf == 0x8000'0001 && !intel) return {.mask = {0, 0, kPerfCtrExtCore, 0}, .value = {0, 0, kPerfCtrExtCore, 0}};
+  if (leaf == 0x8000'0001 && !intel) {
+    return {.mask = {0, 0, kPerfCtrExtCore | kIbs, 0},
+            .value = {0, 0, kPerfCtrExtCore | (has_ibs(model) ? kIbs : 0), 0}};
+  }
   if (leaf == 7 && subleaf == 0) {
     const std::uint32_t ebx = model.transactions ? kHle | kRtm : 0;
     return {.mask = {0, kHle | kRtm, 0, kArchLbr},

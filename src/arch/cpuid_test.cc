@@ -55,13 +55,16 @@ TEST(Cpuid, TellsOfAmdsCountersInLeavesOfTheirOwn) {
   EXPECT_EQ(leaf1.value.eax, 0x00A6'0F12U);
   EXPECT_EQ(leaf1.value.ecx & leaf1.mask.ecx, 0U) << "no Debug Store, no capabilities";
   EXPECT_EQ(leaf1.value.edx & leaf1.mask.edx, 0U);
-  EXPECT_EQ(pmu_bits(zen4, 0x8000'0001, 0).value.ecx, 1U << 23);
+  EXPECT_EQ(pmu_bits(zen4, 0x8000'0001, 0).value.ecx, 1U << 23 | 1U << 10) << "and instruction-based sampling";
   const auto leaf = pmu_leaf(zen4, 0x8000'0022, 0);
   ASSERT_TRUE(leaf);
   EXPECT_EQ(leaf->eax, 1U) << "PerfMonV2";
   EXPECT_EQ(leaf->ebx, 6U);
   EXPECT_EQ(pmu_leaf(zen4, 0x0A, 0)->eax, 0U) << "no architectural performance monitoring";
   EXPECT_FALSE(pmu_leaf(model("haswell"), 0x8000'0022, 0));
+  // BFFH of the part without FetchSam and IbsFetchCtlExtd.
+  EXPECT_EQ(pmu_leaf(zen4, 0x8000'001B, 0)->eax, 0x9FDU);
+  EXPECT_FALSE(pmu_leaf(model("haswell"), 0x8000'001B, 0));
   EXPECT_EQ(pmu_bits(model("haswell"), 0x8000'0001, 0).mask.ecx, 0U);
 }
 

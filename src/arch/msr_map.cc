@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "arch/cpu_model.h"
+#include "arch/ibs.h"
 #include "arch/linear.h"
 #include "arch/msrs.h"
 
@@ -39,6 +40,7 @@ unsigned one_with_baseline(const CpuModel& m) { return m.pebs_baseline() ? 1 : 0
 unsigned one_with_load_latency(const CpuModel& m) { return m.load_latency ? 1 : 0; }
 unsigned one_with_frontend(const CpuModel& m) { return m.frontend_bits != 0 ? 1 : 0; }
 unsigned one_with_metrics(const CpuModel& m) { return m.capabilities.has(PerfCapabilities::metrics) ? 1 : 0; }
+unsigned one_with_ibs(const CpuModel& m) { return has_ibs(m) ? 1 : 0; }
 unsigned offcore_responses(const CpuModel& m) { return m.offcore_registers; }
 
 template <LbrKind Kind>
@@ -110,6 +112,12 @@ std::uint64_t settable_status_bits(const CpuModel& m, unsigned index) {
   return status_bits(m, index) & ~GlobalStatus::condition.mask;
 }
 
+template <typename Register>
+std::uint64_t bits_of(const CpuModel&, unsigned) {
+  return Register::fields.mask;
+}
+std::uint64_t physical_bits(const CpuModel&, unsigned) { return kIbsPhysicalBits; }
+
 std::uint64_t perf_ctl_bits(const CpuModel&, unsigned) { return PerfCtl::fields.mask; }
 
 // Bit 0 is taken and without effect where LBRs are architectural, or where there are none: our choice, software of both
@@ -140,6 +148,7 @@ std::uint64_t starting_0(const CpuModel&) { return 0; }
 std::uint64_t starting_control(const CpuModel& m) { return m.enabled_at_reset().bits; }
 std::uint64_t capabilities(const CpuModel& m) { return m.capabilities.raw(); }
 std::uint64_t facilities(const CpuModel&) { return MiscEnable{}.with(MiscEnable::monitoring, 1).raw(); }
+std::uint64_t ibs_control(const CpuModel&) { return kIbsControlStart; }
 std::uint64_t starting_depth(const CpuModel& m) { return m.lbr_entries; }
 
 using enum MsrAccess;
@@ -239,6 +248,25 @@ constexpr MsrFact kFacts[] = {
      counters_of<Vendor::Amd>, perf_ctl_bits,   ReadWrite,   Truncated, starting_0, 2},
     {Msr::FullWidthCounter, "PERF_CTR",                    kPerfCtr,
      counters_of<Vendor::Amd>, general_width,   ReadWrite,   Truncated, starting_0, 2},
+    // Of these a reserved bit is refused: our choice, the manual says only that it is reserved.
+    {Msr::IbsOpCtl,         "IbsOpCtl",                    IbsOpCtl::msr,
+     one_with_ibs,        bits_of<IbsOpCtl>,    ReadWrite,   Bits},
+    {Msr::IbsOpRip,         "IbsOpRip",                    kIbsOpRip,
+     one_with_ibs,        all,                  ReadWrite,   Bits},
+    {Msr::IbsOpData,        "IbsOpData",                   IbsOpData::msr,
+     one_with_ibs,        bits_of<IbsOpData>,   ReadWrite,   Bits},
+    {Msr::IbsOpData2,       "IbsOpData2",                  IbsOpData2::msr,
+     one_with_ibs,        bits_of<IbsOpData2>,  ReadWrite,   Bits},
+    {Msr::IbsOpData3,       "IbsOpData3",                  IbsOpData3::msr,
+     one_with_ibs,        bits_of<IbsOpData3>,  ReadWrite,   Bits},
+    {Msr::IbsDcLinAd,       "IbsDcLinAd",                  kIbsDcLinAd,
+     one_with_ibs,        all,                  ReadWrite,   Bits},
+    {Msr::IbsDcPhysAd,      "IbsDcPhysAd",                 kIbsDcPhysAd,
+     one_with_ibs,        physical_bits,        ReadWrite,   Bits},
+    {Msr::IbsControl,       "IBS_CTL",                     kIbsControl,
+     one_with_ibs,        none,                 ReadOnly,    Bits,    ibs_control},
+    {Msr::IbsBrTarget,      "IbsBrTarget",                 kIbsBrTarget,
+     one_with_ibs,        all,                  ReadWrite,   Bits},
 };
 // clang-format on
 static_assert(std::ranges::is_sorted(kFacts, {}, &MsrFact::first));

@@ -2,7 +2,7 @@
 // with. A register that is not here raises #GP(0); so does, on Intel's processors, writing a bit outside `writable`.
 // Left out: the write half of IA32_MISC_ENABLE, which is the machine's; precise store (PEBS_ENABLE[63], Sandy Bridge);
 // perfmon 6 and architectural PEBS; PEBS output to Processor Trace. Of AMD's processors: last-branch records, counters
-// of L3 and of the data fabric, instruction-based sampling. They raise #GP(0).
+// of L3 and of the data fabric, instruction-based sampling of fetches. They raise #GP(0).
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,16 @@ enum class Msr : std::uint8_t {
   PebsFrontend,
   OffcoreResponse,
   PerfMetrics,
+  // Instruction-based sampling, arch/ibs.h.
+  IbsOpCtl,
+  IbsOpRip,
+  IbsOpData,
+  IbsOpData2,
+  IbsOpData3,
+  IbsDcLinAd,
+  IbsDcPhysAd,
+  IbsControl,
+  IbsBrTarget,
 };
 
 enum class MsrAccess : std::uint8_t {

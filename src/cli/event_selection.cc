@@ -7,6 +7,7 @@
 #include "cli/host_model.h"
 #include "cli/pfm_names.h"
 #include "cli/say.h"
+#include "session/ibs_sampler.h"
 #include "session/pmu_driver.h"
 
 namespace zs::cli {
@@ -19,7 +20,7 @@ using session::ParsedEvent;
 Result<void> set_sampling(EventSpec& spec, const ParsedEvent& event, const SamplingDefaults& defaults,
                           const arch::CpuModel& model) {
   if (event.kind == EventKind::BranchTrace) return {};
-  if (event.kind != EventKind::Hardware) {
+  if (session::is_counted_by_kernel(event.kind)) {
     return Error{event.spelling + ": the kernel counts it, and no PMU can sample it", "zeroskid stat counts it"};
   }
   std::uint64_t frequency = 0;
@@ -34,6 +35,9 @@ Result<void> set_sampling(EventSpec& spec, const ParsedEvent& event, const Sampl
   }
   const bool by_period = frequency == 0;
   if (by_period && spec.period == 0) return Error{event.spelling + ": a period of 0 samples nothing", ""};
+  if (event.kind == EventKind::IbsOp && by_period) {
+    if (auto fits = session::check_ibs_period(event.spelling, spec.period); !fits) return fits;
+  }
   if (const std::uint64_t longest = session::longest_pebs_period(model); by_period && spec.period > longest) {
     return Error{event.spelling + ": period " + std::to_string(spec.period) + " is longer than a counter of " +
                      std::string(model.name) + " can hold",
@@ -72,6 +76,9 @@ Result<EventSelection> select_events(const std::vector<std::string>& lists, cons
         if (event.kind == EventKind::BranchTrace && !sampling.sample)
           return Error{event.spelling + ": traces branches, and counts nothing",
                        "zeroskid record takes it; -e branches counts"};
+        if (event.kind == EventKind::IbsOp && !sampling.sample)
+          return Error{event.spelling + ": samples, and counts nothing",
+                       "zeroskid record takes it; -e ex_ret_ops counts"};
         if (sampling.sample) {
           if (auto set = set_sampling(spec, event, sampling, model); !set) return set.error();
         }

@@ -82,6 +82,15 @@ TEST(ListEvents, HasTheBranchTraceWhereTheProcessorHasAStoreForIt) {
   EXPECT_THAT(names_of(list_events(*arch::find_cpu_model("zen4@1"), PfmNames())), Not(Contains("intel_bts//")));
 }
 
+TEST(ListEvents, HasInstructionBasedSamplingWhereTheProcessorHas) {
+  const auto events = list_events(*arch::find_cpu_model("zen4@1"), PfmNames());
+  const auto found = std::ranges::find(events, "ibs_op//", &ListedEvent::name);
+  ASSERT_NE(found, events.end());
+  EXPECT_EQ(found->kind, ListedClass::Modelled);
+  EXPECT_FALSE(found->config.has_value());
+  EXPECT_THAT(names_of(everything()), Not(Contains("ibs_op//")));
+}
+
 TEST(Matching, ComparesGlobsCaseBlindWithNamesAndAliases) {
   EXPECT_THAT(names_of(matching(everything(), {"MEM_INST_RETIRED.LOCK*"})), ElementsAre("mem_inst_retired.lock_loads"));
   EXPECT_THAT(names_of(matching(everything(), {"cs", "faults"})), ElementsAre("page-faults", "context-switches"));

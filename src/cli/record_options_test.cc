@@ -104,6 +104,31 @@ TEST(RecordOptions, ATraceOfBranchesTakesNoOptionOfSamples) {
   }
 }
 
+TEST(RecordOptions, InstructionBasedSamplingIsDescribedAsTheKernelsPmuIs) {
+  const Parsed p = parse({"--model", "zen4", "-e", "ibs_op/cnt_ctl=1/", "-c", "1600", "-R", "ls"});
+  ASSERT_FALSE(p.status) << p.said;
+  ASSERT_THAT(p.options.description.events, SizeIs(1));
+  EXPECT_EQ(p.options.description.events[0].type, 11U);
+  EXPECT_EQ(p.options.description.events[0].config, 1U << 19);
+  EXPECT_EQ(p.options.description.events[0].period, 1600U);
+  EXPECT_FALSE(p.options.description.events[0].exclude_kernel);
+  EXPECT_TRUE(p.options.description.raw_records);
+  EXPECT_EQ(p.options.description.machine.cpu_id, "AuthenticAMD,25,97,2");
+  EXPECT_EQ(p.options.config.detail, session::Detail::Full);
+  EXPECT_FALSE(p.options.config.in_units);
+}
+
+TEST(RecordOptions, InstructionBasedSamplingTakesThePeriodsOfTheHardwareAlone) {
+  const auto with_period = [](const char* period) {
+    return refused({"--model", "zen4", "-e", "ibs_op//", "-c", period, "ls"});
+  };
+  EXPECT_THAT(with_period("1000"), testing::HasSubstr("period 1000 is no multiple of 16"));
+  EXPECT_THAT(with_period("128"), testing::HasSubstr("period 128 is too short"));
+  EXPECT_THAT(with_period("134217728"), testing::HasSubstr("longer than IbsOpMaxCnt can hold"));
+  EXPECT_THAT(refused({"--model", "zen4", "-e", "ibs_op//", "--detail", "sampled", "ls"}),
+              testing::HasSubstr("instruction-based sampling and --detail sampled exclude each other"));
+}
+
 TEST(RecordOptions, ATraceOfBranchesMayBeBounded) {
   const auto bounded = [](std::vector<std::string> words) {
     words.insert(words.begin(), {"-e", "intel_bts//u"});

@@ -78,6 +78,8 @@ Counters::Counters(const arch::CpuModel& model) : model_(model), accesses_(model
     }
     put(at_overflow_, counter.bit, is_recorded_at_overflow(model, arch::kFirstFixedBit + i, {}, row));
   }
+  slots_.back().limit = std::uint64_t{1} << kOpCounterWidth;
+  slots_.back().bit = arch::only(kOpCounter).bits;
   reset();
 }
 
@@ -159,8 +161,11 @@ void Counters::set_pebs(CounterSet enabled, CounterSet latency, CounterSet store
   for (unsigned n = 0; n < model_.general_counters; ++n) choose_meaning(n);
 }
 
-void Counters::overflow_by_software(CounterSet counters) {
-  if (model_.pebs_of_any_event) arming_.set_due(counters & at_overflow_);
+void Counters::run_op_counter(bool runs, const arch::EventMeaning* meaning) {
+  Counter& counter = slots_.back();
+  counter.meaning = runs ? meaning : nullptr;
+  counter.tick = runs && meaning == nullptr ? arch::Tick::Core : arch::Tick::None;
+  stale_ = true;
 }
 
 std::size_t Counters::Lanes::lane_of(const arch::EventMeaning& meaning) {
@@ -214,6 +219,9 @@ void Counters::resolve() {
       if (user) rings_[static_cast<std::size_t>(Ring::User)].add(counter);
       if (kernel) rings_[static_cast<std::size_t>(Ring::Kernel)].add(counter);
     }
+  }
+  if (Counter& ops = slots_.back(); ops.meaning != nullptr || ops.tick != arch::Tick::None) {
+    for (Lanes& ring : rings_) ring.add(ops);
   }
   for (std::size_t ring = 0; ring < rings_.size(); ++ring) {
     if (!rings_[ring].counts_as(before[ring])) ++generations_[ring];
@@ -357,7 +365,9 @@ Counters::Step Counters::pass(std::span<const std::uint64_t> events, Ring ring) 
 }
 
 bool Counters::only_adds(Ring ring) {
-  return running(ring).conditional_count == 0 && arming_.enabled().empty() && !arming_.any_due();
+  const Counter& ops = slots_.back();
+  return running(ring).conditional_count == 0 && arming_.enabled().empty() && !arming_.any_due() &&
+         ops.meaning == nullptr && ops.tick == arch::Tick::None;
 }
 
 bool Counters::records_time(Ring ring) {

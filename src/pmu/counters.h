@@ -34,7 +34,11 @@ class Counters {
  public:
   static constexpr unsigned kMaxGeneral = arch::GeneralCounter::msrs.count;
   static constexpr unsigned kMaxFixed = arch::FixedCounter::msrs.count;
-  static constexpr unsigned kMaxLanes = kMaxGeneral + kMaxFixed + 1;  // every counter its own, and "any instruction"
+  static constexpr unsigned kMaxLanes =
+      kMaxGeneral + kMaxFixed + 2;  // every counter its own, that of sampling, and "any instruction"
+  /// The op counter of instruction-based sampling (pmu/ibs.h), among counters that are named by their bit.
+  static constexpr unsigned kOpCounter = arch::kFirstFixedBit + kMaxFixed;
+  static constexpr unsigned kOpCounterWidth = 27;
 
   explicit Counters(const arch::CpuModel& model);
   Counters(const Counters&) = delete;  // the lanes point at the counters
@@ -63,10 +67,11 @@ class Counters {
   PebsArming& arming() { return arming_; }
   const RecordedAccess& accesses() const { return accesses_; }
   bool records_time(Ring ring);
-  /// Software set their overflow bits: where an event that is not precise is recorded, that makes a record.
-  void overflow_by_software(arch::CounterSet counters);
-  /// Whether PEBS records the overflowing instruction of this counter, named by its bit.
-  bool records_the_overflow(unsigned counter) const { return at_overflow_.has(counter); }
+  /// Those of which PEBS records the overflowing instruction.
+  arch::CounterSet recorded_at_overflow() const { return at_overflow_; }
+  /// The op counter counts `meaning`, or where that is null core cycles, in every ring, whatever the global control
+  /// says; or it stands.
+  void run_op_counter(bool runs, const arch::EventMeaning* meaning);
 
   // What retires: the meaning of these is pmu.h's.
   std::span<const arch::EventMeaning> lanes(Ring ring);
@@ -101,7 +106,7 @@ class Counters {
   bool ticks_in(unsigned counter, Ring ring);
 
  private:
-  static constexpr unsigned kSlots = kMaxGeneral + kMaxFixed;
+  static constexpr unsigned kSlots = kMaxGeneral + kMaxFixed + 1;
 
   struct Counter {
     std::uint64_t value = 0;

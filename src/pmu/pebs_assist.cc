@@ -101,7 +101,7 @@ arch::PebsDataCfg PebsAssist::groups_of(CounterSet triggered) const {
 Pmu::Repeating PebsAssist::repeating(std::size_t lane, Ring ring) const {
   if (vector_registers_ != nullptr) return {};
   const auto nearest = counters_.nearest(lane, ring);
-  if (!nearest || !counters_.records_the_overflow(nearest->counter)) return {};
+  if (!nearest || !counters_.recorded_at_overflow().has(nearest->counter)) return {};
   const CounterSet counter = arch::only(nearest->counter);
   if ((counters_.arming().enabled() & counter).empty() || !(counters_.interrupting() & counter).empty()) return {};
   const auto value = store_.reset_value(nearest->counter);

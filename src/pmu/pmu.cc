@@ -21,6 +21,7 @@
 #include "base/check.h"
 #include "pmu/counters.h"
 #include "pmu/debug_store.h"
+#include "pmu/ibs.h"
 #include "pmu/lbr_stack.h"
 #include "pmu/pebs_assist.h"
 #include "pmu/perf_metrics.h"
@@ -58,7 +59,7 @@ class Pmu::Impl {
   bool rdpmc(std::uint32_t ecx, std::uint64_t& value) const;
 
   Counters& counters() { return counters_; }
-  std::uint64_t latency_threshold() const { return latency_.get(arch::LoadLatency::threshold); }
+  std::uint64_t latency_threshold() const { return selectors_.latency.get(arch::LoadLatency::threshold); }
   std::uint32_t generation(Ring ring);
   bool records_branches() const { return lbr_on_ || bts_on_; }
   void enter_branch(const arch::TakenBranch& branch) {
@@ -76,7 +77,7 @@ class Pmu::Impl {
   void advance(const Elapsed& elapsed, Ring ring);
   void pass(std::size_t lane, std::uint64_t events, Ring ring);
   void pass(std::span<const std::uint64_t> events, Ring ring) { wrapped(counters_.pass(events, ring)); }
-  void wrapped(const Counters::Step& step);
+  void wrapped(const Counters::Step& all);
   void issue(const IssuedSlots& issued, Ring ring);
 
   arch::LbrSelect branch_filter() const {
@@ -84,7 +85,7 @@ class Pmu::Impl {
     return model_.lbr_kind == arch::LbrKind::Architectural ? arch::lbr_select_of(lbr_.control()) : lbr_.select();
   }
   bool needs_each() {
-    if (counters_.arming().any_due()) return true;
+    if (counters_.arming().any_due() || ibs_.is_due()) return true;
     const bool may_freeze = bts_on_ && debugctl_.has(DebugCtl::freeze_perfmon);
     if (!may_freeze && !model_.quirks.has(Quirk::InterruptsCountOnce)) return false;
     return !counters_.lanes(Ring::User).empty() || !counters_.lanes(Ring::Kernel).empty();
@@ -128,10 +129,14 @@ class Pmu::Impl {
 
   DebugCtl debugctl_;
   std::uint64_t pebs_enable_ = 0;
-  arch::LoadLatency latency_;
-  std::uint64_t frontend_ = 0;
+  /// Registers beside a select that say what it counts.
+  struct Selectors {
+    arch::LoadLatency latency;
+    std::uint64_t frontend = 0;
+    std::array<std::uint64_t, arch::OffcoreResponse::msrs.count> offcore{};
+  } selectors_;
   PerfMetrics metrics_;
-  std::array<std::uint64_t, arch::OffcoreResponse::msrs.count> offcore_{};
+  Ibs ibs_{counters_};
 
   struct FoundMsr {
     std::uint32_t address = 0;
@@ -198,9 +203,9 @@ bool Pmu::Impl::rdmsr(std::uint32_t address, std::uint64_t& value) const {
     case Msr::MiscEnable: value = found->msr.fact->reset(model_); break;
     case Msr::PebsEnable: value = pebs_enable_; break;
     case Msr::PebsDataCfg: value = pebs_.groups().raw(); break;
-    case Msr::LoadLatency: value = latency_.raw(); break;
-    case Msr::PebsFrontend: value = frontend_; break;
-    case Msr::OffcoreResponse: value = offcore_[i]; break;
+    case Msr::LoadLatency: value = selectors_.latency.raw(); break;
+    case Msr::PebsFrontend: value = selectors_.frontend; break;
+    case Msr::OffcoreResponse: value = selectors_.offcore[i]; break;
     case Msr::PerfMetrics: value = metrics(); break;
     case Msr::DsArea: value = store_.address(); break;
     case Msr::DebugCtl: value = debugctl_.raw(); break;
@@ -214,6 +219,7 @@ bool Pmu::Impl::rdmsr(std::uint32_t address, std::uint64_t& value) const {
     case Msr::LerFrom: value = lbr_.last_exception().from; break;
     case Msr::LerTo: value = lbr_.last_exception().to; break;
     case Msr::LerInfo: value = lbr_.last_exception().info; break;
+    default: value = ibs_.read(found->msr.fact->msr); break;  // instruction-based sampling
   }
   return true;
 }
@@ -243,14 +249,16 @@ bool Pmu::Impl::wrmsr(std::uint32_t address, std::uint64_t value) {
       break;
     case Msr::GlobalStatusSet:
       counters_.set_status(value);
-      counters_.overflow_by_software({value & model_.counters().bits});
+      // Where an event that is not precise is recorded, that makes a record.
+      if (model_.pebs_of_any_event)
+        counters_.arming().set_due(CounterSet{value & model_.counters().bits} & counters_.recorded_at_overflow());
       choose_branches();
       break;
     case Msr::PebsEnable: set_pebs_enable(value); break;
     case Msr::PebsDataCfg: pebs_.set_groups(arch::PebsDataCfg{value}); break;
-    case Msr::LoadLatency: latency_ = arch::LoadLatency{value}; break;
-    case Msr::PebsFrontend: frontend_ = value; break;
-    case Msr::OffcoreResponse: offcore_[i] = value; break;
+    case Msr::LoadLatency: selectors_.latency = arch::LoadLatency{value}; break;
+    case Msr::PebsFrontend: selectors_.frontend = value; break;
+    case Msr::OffcoreResponse: selectors_.offcore[i] = value; break;
     case Msr::PerfMetrics: metrics_.set_value(value, counters_.value(kSlotsCounter)); break;
     case Msr::DsArea:
       // Without 64-bit words there is no upper half.
@@ -274,6 +282,15 @@ bool Pmu::Impl::wrmsr(std::uint32_t address, std::uint64_t value) {
     case Msr::LerFrom: lbr_.last_exception().from = value; break;
     case Msr::LerTo: lbr_.last_exception().to = value; break;
     case Msr::LerInfo: lbr_.last_exception().info = value; break;
+    case Msr::IbsOpCtl:
+    case Msr::IbsOpRip:
+    case Msr::IbsOpData:
+    case Msr::IbsOpData2:
+    case Msr::IbsOpData3:
+    case Msr::IbsDcLinAd:
+    case Msr::IbsDcPhysAd:
+    case Msr::IbsBrTarget: ibs_.write(found->msr.fact->msr, value); break;
+    case Msr::IbsControl:
     case Msr::GlobalStatus:
     case Msr::GlobalInUse:
     case Msr::PerfCapabilities:
@@ -387,9 +404,12 @@ void Pmu::Impl::retire(const arch::Retired& retired, const arch::RegisterFile& a
     if (lbr_on_) lbr_.enter(branch);
     store_pmi = bts_on_ && stores(branch);
   }
-  const Counters::Step step = counters_.retire(retired);
+  const Counters::Step step = ibs_.without_its_own(counters_.retire(retired));
   if (!step.nothing()) [[unlikely]] {
     take(step, retired, after);
+  }
+  if (ibs_.is_due() && ibs_.tag(retired)) [[unlikely]] {
+    pmi_.request_pmi();
   }
   // The BTS record comes after the PEBS record of the same instruction, and its interrupt after both.
   if (store_pmi && store_.store_branch(branch, debugctl_.has(DebugCtl::btint))) request_pmi();
@@ -406,7 +426,8 @@ void Pmu::Impl::pass(std::size_t lane, std::uint64_t events, Ring ring) {
 }
 
 // Without an instruction.
-void Pmu::Impl::wrapped(const Counters::Step& step) {
+void Pmu::Impl::wrapped(const Counters::Step& all) {
+  const Counters::Step step = ibs_.without_its_own(all);
   if (step.wrapped.empty()) return;
   counters_.set_status(step.wrapped.bits);
   pebs_.reload_wrapped(step.wrapped & counters_.arming().enabled());
@@ -501,10 +522,9 @@ void Pmu::Impl::reset(bool warm) {
   counters_.reset();
   lbr_.reset(warm);
   pebs_.set_groups({});
-  latency_ = {};
-  frontend_ = 0;
+  selectors_ = {};
   metrics_.set_value(0, 0);
-  offcore_ = {};
+  ibs_.reset();
   choose_branches();
 }
 
@@ -545,7 +565,7 @@ bool Pmu::stores_branches() const {
 
 arch::LbrSelect Pmu::branch_filter() const { return impl_->branch_filter(); }
 std::uint64_t Pmu::latency_threshold() const { return impl_->latency_threshold(); }
-bool Pmu::records_the_overflow(unsigned counter) const { return impl_->counters().records_the_overflow(counter); }
+bool Pmu::records_the_overflow(unsigned counter) const { return impl_->counters().recorded_at_overflow().has(counter); }
 bool Pmu::records_time(Ring ring) const { return impl_->counters().records_time(ring); }
 void Pmu::await(std::uint64_t ip, std::uint32_t instructions) { impl_->counters().arming().await(ip, instructions); }
 bool Pmu::record_is_due() const { return impl_->counters().arming().is_unnamed(); }

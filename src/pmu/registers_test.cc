@@ -78,7 +78,7 @@ TEST(PmuRegisters, StartAsTheTableSays) {
   }
 }
 
-TEST(PmuRegisters, StartAt0ExceptForFour) {
+TEST(PmuRegisters, StartAt0ExceptForFive) {
   for (const arch::CpuModel& model : arch::cpu_models()) {
     for (const arch::MsrFact& fact : arch::msr_facts()) {
       std::uint64_t expected = 0;
@@ -86,6 +86,7 @@ TEST(PmuRegisters, StartAt0ExceptForFour) {
       if (fact.msr == arch::Msr::PerfCapabilities) expected = model.capabilities.raw();
       if (fact.msr == arch::Msr::MiscEnable) expected = 0x80;  // EMON; BTS and PEBS are available
       if (fact.msr == arch::Msr::LbrDepth) expected = model.lbr_entries;
+      if (fact.msr == arch::Msr::IbsControl) expected = 0x100;  // entry 0 of the extended interrupts
       EXPECT_EQ(fact.reset(model), expected) << model.name << ' ' << fact.name;
     }
   }

@@ -11,6 +11,9 @@
 
 namespace zs::profile {
 
+/// The type of ibs_op's events. chosen: what the kernel gives it on such processors; PMU_MAPPINGS says whose it is.
+inline constexpr std::uint32_t kIbsOpType = 11;
+
 /// perf::sample_field bits of every sample.
 std::uint64_t sample_type_of(const RecordingDescription& description);
 

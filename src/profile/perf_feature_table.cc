@@ -77,6 +77,15 @@ void add_topology(Parts& parts, const Machine& machine) {
   write_feature_string(numa, all_cpus);
 }
 
+/// By this perf knows the fields that came with Zen 4.
+void add_ibs_capabilities(ByteWriter& out) {
+  out.write(std::uint32_t{1});  // PMUs
+  out.write(std::uint32_t{1});  // capabilities of the first
+  write_feature_string(out, "zen4_ibs_extensions");
+  write_feature_string(out, "1");
+  write_feature_string(out, "ibs_op");
+}
+
 void add_events(Parts& parts, const RecordingDescription& description) {
   ByteWriter& events = parts[Feature::EventDescription];
   events.write(static_cast<std::uint32_t>(description.events.size()));
@@ -93,7 +102,9 @@ void add_events(Parts& parts, const RecordingDescription& description) {
 
   ByteWriter& mappings = parts[Feature::PmuMappings];
   const bool traces = std::ranges::any_of(description.events, &EventDescription::is_branch_trace);
-  mappings.write(std::uint32_t{traces ? 3u : 2u});
+  const bool samples_ops =
+      std::ranges::any_of(description.events, [](const EventDescription& event) { return event.type == kIbsOpType; });
+  mappings.write(std::uint32_t{2u + traces + samples_ops});
   mappings.write(static_cast<std::uint32_t>(perf::EventType::Raw));
   write_feature_string(mappings, "cpu");
   mappings.write(static_cast<std::uint32_t>(perf::EventType::Software));
@@ -101,6 +112,11 @@ void add_events(Parts& parts, const RecordingDescription& description) {
   if (traces) {
     mappings.write(perf::kBranchTraceType);
     write_feature_string(mappings, "intel_bts");
+  }
+  if (samples_ops) {
+    mappings.write(kIbsOpType);
+    write_feature_string(mappings, "ibs_op");
+    add_ibs_capabilities(parts[Feature::PmuCaps]);
   }
 
   if (!description.groups.empty()) {

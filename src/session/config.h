@@ -23,7 +23,11 @@ enum class EventKind : std::uint8_t {
   MinorFaults,
   MajorFaults,
   BranchTrace,  // no number: every taken branch, through the Branch Trace Store
+  IbsOp,        // op sampling of instruction-based sampling; `select` is what IbsOpCtl is to have beside its period
 };
+constexpr bool is_counted_by_kernel(EventKind kind) {
+  return kind != EventKind::Hardware && kind != EventKind::BranchTrace && kind != EventKind::IbsOp;
+}
 
 /// How much of a processor is played beside what follows from the architecture.
 enum class Detail : std::uint8_t {
@@ -157,6 +161,7 @@ struct RecordingConfig {
 
   bool samples() const;
   bool traces_branches() const;
+  bool samples_ops() const;  // EventKind::IbsOp
   bool has_windows() const;
   bool closes_windows_by_an_estimate() const;
   /// Of the events that close windows, the least period; UINT64_MAX without any. Hardly any instruction counts twice,

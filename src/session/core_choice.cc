@@ -36,6 +36,7 @@ bool tells_branches(const RecordingConfig& config, const arch::CpuModel& model) 
   constexpr arch::CoreSignal kOfBranches[] = {MispredictedTaken,        MispredictedNotTaken, MispredictedIndirectJump,
                                               MispredictedIndirectCall, MispredictedReturn,   Resteers};
   return config.branch_stack || std::ranges::any_of(config.events, [&](const EventSpec& event) {
+           if (event.kind == EventKind::IbsOp) return true;
            const arch::EventMeaning* const meaning = arch::meaning_of(model, arch::PerfEvtSel{event.select});
            if (event.kind != EventKind::Hardware || meaning == nullptr || meaning->of_signals == nullptr) return false;
            return std::ranges::any_of(kOfBranches,

@@ -23,9 +23,8 @@ using engine::ThreadIdentity;
 constexpr std::uint64_t kDenseInstructions = 25'000'000;
 
 bool wants_usage(const RecordingConfig& config) {
-  return std::any_of(config.events.begin(), config.events.end(), [](const EventSpec& e) {
-    return e.kind != EventKind::Hardware && e.kind != EventKind::BranchTrace;
-  });
+  return std::any_of(config.events.begin(), config.events.end(),
+                     [](const EventSpec& e) { return is_counted_by_kernel(e.kind); });
 }
 
 std::uint64_t measured(EventKind kind, const ThreadUsage& usage) {
@@ -36,7 +35,8 @@ std::uint64_t measured(EventKind kind, const ThreadUsage& usage) {
     case EventKind::MinorFaults: return usage.minor_faults;
     case EventKind::MajorFaults: return usage.major_faults;
     case EventKind::Hardware:  // counted by a PMU
-    case EventKind::BranchTrace: break;
+    case EventKind::BranchTrace:
+    case EventKind::IbsOp: break;
   }
   return 0;
 }
@@ -70,9 +70,14 @@ RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who
     drivers_.push_back(std::make_unique<PmuDriver>(shared.model, config, plan, shared.clock, pmi_requested_));
     pmus_.push_back(&drivers_.back()->pmu());
   }
-  for (std::size_t i = 0; i < config.events.size(); ++i) {
-    if (config.events[i].frequency == 0) continue;
-    adaptive_[i].emplace(config.events[i].frequency, shared.machine != nullptr ? kDenseInstructions : 0);
+  for (std::uint32_t i = 0; i < config.events.size(); ++i) {
+    const EventSpec& event = config.events[i];
+    if (event.kind == EventKind::IbsOp) {
+      ibs_.push_back(std::make_unique<IbsSampler>(shared.model, event, i, shared.clock, pmi_requested_));
+      pmus_.push_back(&ibs_.back()->pmu());
+    } else if (event.frequency != 0) {
+      adaptive_[i].emplace(event.frequency, shared.machine != nullptr ? kDenseInstructions : 0);
+    }
   }
   if (shared.machine != nullptr) core_ = shared.machine->attach_thread();
   if (shared.sharing) shared.sharing->attached(who.tid);
@@ -93,7 +98,7 @@ RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who
   if (shared.units) {
     pmus_.push_back(&shared.units->pmu());
     units_.emplace(shared.estimated.size());
-    samples_tagged_loads_ = std::ranges::any_of(shared.estimated, [&](std::uint32_t event) {
+    weight_.samples_tagged_loads = std::ranges::any_of(shared.estimated, [&](std::uint32_t event) {
       return config.events[event].samples() && is_load_latency(config.events[event], shared.model);
     });
     for (const auto& driver : drivers_) driver->sleep();
@@ -125,7 +130,7 @@ void RecordedThread::begin_unit() {
   if (shared_.units->phase() != engine::Phase::Unit) return;
   for (const auto& driver : drivers_) driver->wake();
   follow_weight();
-  tag_more_loads(times_tagged_);
+  tag_more_loads(weight_.times_tagged);
   unit_start_ = counts_of_unit();
   if (regions_) regions_->begin_unit(unit());
   if (windows_) windows_->begin_unit(unit());
@@ -144,7 +149,7 @@ void RecordedThread::end_unit() {
   add_unit_to(*units_);
   if (regions_) regions_->end_unit();
   if (windows_) windows_->end_unit();
-  stood_for_ = stands_for();
+  weight_.stood_for = stands_for();
   tag_more_loads(1);
   for (const auto& driver : drivers_) driver->sleep();
 }
@@ -157,14 +162,26 @@ UnitSums RecordedThread::unit_sums() {
 }
 
 void RecordedThread::take_pmi(const arch::RegisterFile& registers) {
-  interrupted_ = &registers;
+  serviced_.registers = &registers;
   for (auto& driver : drivers_) {
-    driver_ = driver.get();
-    driver_->take_pmi(*this);
+    serviced_.driver = driver.get();
+    serviced_.driver->take_pmi(*this);
     forget_drained();
   }
+  for (const auto& sampler : ibs_) {
+    const auto taken = sampler->take_interrupt();
+    if (!taken) continue;
+    const PlannedCounter counter{.event = sampler->event()};
+    Sample sample = sample_of(counter, taken->period, registers);
+    sample.time_ns = shared_.clock.now_ns();
+    tell_op(taken->op, sample);
+    if (shared_.heap && sample.address != 0) sample.heap_block = shared_.heap->find(sample.address);
+    if (shared_.config.raw_records) sample.raw = raw_data(*taken, shared_.model);
+    finish(sample, counter, registers);
+    sampler->go_on(sampler->adapts() ? progress() : 0);
+  }
   pmi_requested_ = false;
-  interrupted_ = nullptr;
+  serviced_.registers = nullptr;
   if (windows_) write(windows_->served());
 }
 
@@ -204,8 +221,8 @@ void RecordedThread::settle() {
 
 void RecordedThread::drain() {
   for (auto& driver : drivers_) {
-    driver_ = driver.get();
-    driver_->drain(*this);
+    serviced_.driver = driver.get();
+    serviced_.driver->drain(*this);
     forget_drained();
   }
   if (trace_) trace_->finish();
@@ -218,11 +235,12 @@ std::vector<std::uint64_t> RecordedThread::counts() {
   if (wants_usage(shared_.config)) {
     const ThreadUsage now = thread_usage(host_tid_);
     for (std::size_t i = 0; i < events.size(); ++i) {
-      if (events[i].kind == EventKind::Hardware) continue;
+      if (!is_counted_by_kernel(events[i].kind)) continue;
       const std::uint64_t before = measured(events[i].kind, started_with_);
       values[i] = std::max(measured(events[i].kind, now), before) - before;
     }
   }
+  for (const auto& sampler : ibs_) values[sampler->event()] = sampler->total();
   if (units_) unit_sums().put_totals(shared_.estimated, values);
   values.resize(reported_events(shared_.config));
   return values;
@@ -240,6 +258,7 @@ DriverStatistics RecordedThread::statistics() const {
     sum.records += driver->statistics().records;
     sum.lost += driver->statistics().lost;
   }
+  for (const auto& sampler : ibs_) sum.pmis += sampler->interrupts();
   return sum;
 }
 
@@ -248,7 +267,8 @@ void RecordedThread::record(const PlannedCounter& counter, std::uint64_t period,
   const EventSpec& event = shared_.config.events[counter.event];
   // perf leaves out the one that arming takes. In units periods are short, and that would be up to half of all; and
   // what was complete in front of them has its part in the same sum.
-  const bool adds_up = shared_.units && shared_.config.is_estimated(event) && (weight_ != 1 || event.frequency != 0);
+  const bool adds_up =
+      shared_.units && shared_.config.is_estimated(event) && (weight_.instructions != 1 || event.frequency != 0);
   Sample sample = sample_of(counter, adds_up ? events : period, facts.registers);
   sample.time_ns = facts.tsc ? shared_.clock.ns_at(*facts.tsc) : shared_.clock.now_ns();
   // precise 1 is the record's own instruction pointer, past the instruction; more asks for the instruction itself,
@@ -259,20 +279,20 @@ void RecordedThread::record(const PlannedCounter& counter, std::uint64_t period,
   sample.data_source = arch::perf_mem::kNothingKnown.bits;
   if (core_ != nullptr) tell_access(sample, event, facts);
   if (shared_.heap) sample.heap_block = heap_block_of(facts);
-  if (shared_.config.raw_records) sample.raw = driver_->excerpt(facts);
+  if (shared_.config.raw_records) sample.raw = serviced_.driver->excerpt(facts);
   finish(sample, counter, facts.registers);
 }
 
 void RecordedThread::overflow(const PlannedCounter& counter, std::uint64_t events) {
-  CHECK(interrupted_ != nullptr);
+  CHECK(serviced_.registers != nullptr);
   if (shared_.config.events[counter.event].closes_window || counter.event == shared_.config.skid_event) {
     windows_->overflowed(counter.event);
     return;
   }
-  Sample sample = sample_of(counter, events, *interrupted_);
+  Sample sample = sample_of(counter, events, *serviced_.registers);
   sample.data_source = arch::perf_mem::kNothingKnown.bits;
   sample.time_ns = shared_.clock.now_ns();
-  finish(sample, counter, *interrupted_);
+  finish(sample, counter, *serviced_.registers);
 }
 
 void RecordedThread::lost(const PlannedCounter& counter) {
@@ -280,7 +300,7 @@ void RecordedThread::lost(const PlannedCounter& counter) {
 }
 
 std::shared_ptr<const HeapBlock> RecordedThread::heap_block_of(const PebsFacts& facts) {
-  const auto found = found_ahead_.find(driver_);
+  const auto found = found_ahead_.find(serviced_.driver);
   if (found != found_ahead_.end()) {
     const auto ahead = found->second.find(facts.record.data());
     if (ahead != found->second.end()) return ahead->second;
@@ -289,7 +309,7 @@ std::shared_ptr<const HeapBlock> RecordedThread::heap_block_of(const PebsFacts& 
 }
 
 void RecordedThread::forget_drained() {
-  if (!found_ahead_.empty() && driver_->looked_ahead() == 0) found_ahead_.erase(driver_);
+  if (!found_ahead_.empty() && serviced_.driver->looked_ahead() == 0) found_ahead_.erase(serviced_.driver);
 }
 
 void RecordedThread::write(Window* window) {
@@ -333,7 +353,7 @@ void RecordedThread::finish(Sample& sample, const PlannedCounter& counter, const
   const RecordingConfig& config = shared_.config;
   sample.has_registers = config.registers || config.callchain == Callchain::Dwarf;
   if (sample.has_registers) sample.registers = registers;
-  if (config.branch_stack || config.callchain == Callchain::LbrCallStack) driver_->read_lbr(sample.branches);
+  if (config.branch_stack || config.callchain == Callchain::LbrCallStack) serviced_.driver->read_lbr(sample.branches);
   if (config.callchain == Callchain::FramePointers || config.callchain == Callchain::LbrCallStack) {
     sample.callchain = walk_frame_pointers(sample.ip, registers, shared_.memory, config.max_stack);
   }
@@ -350,16 +370,18 @@ UnitCounts RecordedThread::counts_of_unit() { return counters_->unit_counts(prog
 std::uint64_t RecordedThread::weight_of(const PlannedCounter& counter) const {
   const EventSpec& event = shared_.config.events[counter.event];
   if (!shared_.config.is_estimated(event)) return 1;
-  return is_load_latency(event, shared_.model) ? weight_ / times_tagged_ : weight_;
+  return is_load_latency(event, shared_.model) ? weight_.instructions / weight_.times_tagged : weight_.instructions;
 }
 
 void RecordedThread::tag_more_loads(std::uint32_t times) {
-  if (!samples_tagged_loads_) return;
+  if (!weight_.samples_tagged_loads) return;
   core_->tag_more_loads(times);
   counters_->set_times_tagged(times);
 }
 
-std::uint64_t RecordedThread::stands_for() { return stood_for_ + (progress() - unit_start_.instructions) * weight_; }
+std::uint64_t RecordedThread::stands_for() {
+  return weight_.stood_for + (progress() - unit_start_.instructions) * weight_.instructions;
+}
 
 std::uint64_t RecordedThread::seen_period(const PlannedCounter& counter, std::uint64_t period) const {
   return std::max<std::uint64_t>(period / weight_of(counter), 1);
@@ -367,8 +389,9 @@ std::uint64_t RecordedThread::seen_period(const PlannedCounter& counter, std::ui
 
 void RecordedThread::follow_weight() {
   const std::uint64_t weight = shared_.units->unit().weight;
-  if (weight == std::exchange(weight_, weight)) return;
-  if (samples_tagged_loads_) times_tagged_ = static_cast<std::uint32_t>(std::gcd(weight, arch::kMostTimesTagged));
+  if (weight == std::exchange(weight_.instructions, weight)) return;
+  if (weight_.samples_tagged_loads)
+    weight_.times_tagged = static_cast<std::uint32_t>(std::gcd(weight, arch::kMostTimesTagged));
   for (const auto& driver : drivers_) {
     for (std::size_t i = 0; i < driver->plan().size(); ++i) {
       const PlannedCounter& counter = driver->plan()[i];
@@ -393,8 +416,8 @@ void RecordedThread::copy_stack(Sample& sample, std::uint64_t sp) {
 void RecordedThread::adapt(const PlannedCounter& counter) {
   const bool estimated = shared_.config.is_estimated(shared_.config.events[counter.event]);
   const std::uint64_t period = adaptive_[counter.event]->sampled_at(estimated ? stands_for() : progress());
-  for (std::size_t i = 0; i < driver_->plan().size(); ++i) {
-    if (driver_->plan()[i] == counter) driver_->set_period(i, seen_period(counter, period));
+  for (std::size_t i = 0; i < serviced_.driver->plan().size(); ++i) {
+    if (serviced_.driver->plan()[i] == counter) serviced_.driver->set_period(i, seen_period(counter, period));
   }
 }
 

@@ -21,6 +21,7 @@
 #include "session/config.h"
 #include "session/event_counters.h"
 #include "session/heap_blocks.h"
+#include "session/ibs_sampler.h"
 #include "session/pmu_driver.h"
 #include "session/pmu_plan.h"
 #include "session/process_sharing.h"
@@ -180,7 +181,8 @@ class RecordedThread final : public PmuClient {
   bool pmi_requested_ = false;
   bool in_call_ = false;  // in one that has not retired
   std::vector<std::unique_ptr<PmuDriver>> drivers_;
-  std::optional<ThreadTrace> trace_;  // RecordingConfig::traces_branches
+  std::optional<ThreadTrace> trace_;              // RecordingConfig::traces_branches
+  std::vector<std::unique_ptr<IbsSampler>> ibs_;  // one for each event of EventKind::IbsOp
   std::vector<pmu::Pmu*> pmus_;
   std::unique_ptr<arch::CoreFeed> core_;
   std::optional<EventCounters> counters_;
@@ -194,13 +196,18 @@ class RecordedThread final : public PmuClient {
   ThreadUsage started_with_;
   std::optional<UnitSums> units_;  // of the units that have ended
   UnitCounts unit_start_;          // when the one began that is under way
-  std::uint64_t weight_ = 1;
-  bool samples_tagged_loads_ = false;  // which are estimated
-  std::uint32_t times_tagged_ = 1;     // in the last unit
-  std::uint64_t stood_for_ = 0;        // instructions that the units stand for which have ended
+  /// What a unit stands for.
+  struct Weight {
+    std::uint64_t instructions = 1;     // each one of the last unit
+    std::uint64_t stood_for = 0;        // instructions, by the units that have ended
+    bool samples_tagged_loads = false;  // which are estimated
+    std::uint32_t times_tagged = 1;     // in the last unit
+  } weight_;
   std::uint64_t next_due_ns_ = 0;
-  PmuDriver* driver_ = nullptr;                      // being serviced
-  const arch::RegisterFile* interrupted_ = nullptr;  // during take_pmi
+  struct Serviced {
+    PmuDriver* driver = nullptr;
+    const arch::RegisterFile* registers = nullptr;  // during take_pmi
+  } serviced_;
 };
 
 }  // namespace zs::session

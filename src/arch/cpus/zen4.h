@@ -12,8 +12,8 @@ std::span<const Event> zen4_events();  // events/amd.cc
 /// Zen 4 (19_61H), one thread per core. Six counters, no fixed ones; neither PEBS nor a Debug Store.
 /// source: CPUID dump of a Ryzen 9 7950X (signature, leaf 8000'0022H: PerfMonV2, six core counters); APM vol. 2,
 ///         "Performance Monitoring Counters"; PPR of family 19H model 61H; counters of 48 bits.
-/// chosen: no last-branch records, of which the part has 16, and no instruction-based sampling: software finds neither
-/// in CPUID.
+///         Its instruction-based sampling is a row of arch/ibs.cc.
+/// chosen: no last-branch records, of which the part has 16: software finds none in CPUID.
 inline constexpr CpuModel kZen41{
     .name = "zen4@1",
     .description = "AMD Ryzen 7000, Zen 4 (19_61H)",

@@ -42,6 +42,7 @@ struct Draft {
   std::optional<std::uint64_t> period, frequency;
   std::optional<std::uint16_t> latency_threshold;  // ldlat=
   std::size_t threshold_column = 0;
+  std::uint64_t unit_bits = 0;  // of a PMU beside the core's: of its control register
 };
 
 /// segments  the event's text, split at its colons; those behind the name are left alone

@@ -2,12 +2,13 @@
 //
 //   LIST     = ITEM { "," ITEM }
 //   ITEM     = EVENT | "{" EVENT { "," EVENT } "}" [ ":" MODIFIERS ]
-//   EVENT    = NAME [ ":" MODIFIERS ] | "cpu/" TERM { "," TERM } "/" [ [ ":" ] MODIFIERS ]
+//   EVENT    = NAME [ ":" MODIFIERS ] | PMU "/" [ TERM { "," TERM } ] "/" [ [ ":" ] MODIFIERS ]
 //   NAME     = mem_inst_retired.all_loads          Intel
 //            | [skx::]MEM_INST_RETIRED:ALL_LOADS   libpfm4, whose attributes (c=2, i, e, t, u=1) are modifiers
 //            | instructions | page-faults | ...    perf (perf_names.h), also as perf::INSTRUCTIONS
 //            | r81d0                               perf's raw config, hexadecimal
 //            | 0x4181D0                            IA32_PERFEVTSELx as HPCTool is given it
+//   PMU      = cpu | ibs_op (TERM: cnt_ctl l3missonly swfilt period=N freq=N name=TEXT) | intel_bts (no TERM)
 //   TERM     = event=N umask=N cmask=N inv edge any pc config=N name=TEXT period=N freq=N, or a NAME
 //   MODIFIERS: u, p pp ppp, P; D W I H change nothing here; k h G S are refused by name
 //
@@ -32,7 +33,7 @@ namespace zs::session {
 struct ParsedEvent {
   std::string spelling;                  // as typed, modifiers included
   std::string name;                      // what output calls it: name=TEXT, else the spelling
-  EventKind kind = EventKind::Hardware;  // anything else: the kernel counts it, and what follows is empty
+  EventKind kind = EventKind::Hardware;  // what follows is empty where no counter counts it, but for `select` of IbsOp
 
   const arch::Event* row = nullptr;             // null also for FP_ARITH umasks that no row names
   const arch::EventMeaning* meaning = nullptr;  // null also for time

@@ -227,6 +227,23 @@ TEST(EventParserOfAmd, RefusesBitsThatItsSelectHasNot) {
   EXPECT_THAT(parse_events("r2000c0", zen4()).error().message, HasSubstr("has bit 21 set, which is not of an event"));
 }
 
+TEST(EventParserOfAmd, TakesInstructionBasedSamplingWithItsTerms) {
+  const arch::CpuModel& zen4 = *arch::find_cpu_model("zen4@1");
+  const auto one = [&](std::string_view text) { return parse_events(text, zen4)->front().events.front(); };
+  EXPECT_EQ(one("ibs_op//").kind, EventKind::IbsOp);
+  EXPECT_EQ(one("ibs_op//").select.raw(), 0U);
+  EXPECT_EQ(one("ibs_op//").detail, Detail::Full);
+  EXPECT_TRUE(one("ibs_op//").has_address);
+  EXPECT_EQ(one("IBS_OP/cnt_ctl=1/u").select.raw(), 1U << 19);
+  EXPECT_EQ(one("ibs_op/cnt_ctl/pp").precise, 2);
+  EXPECT_EQ(one("ibs_op/cnt_ctl=0,swfilt=1/").select.raw(), 0U);
+  EXPECT_EQ(one("ibs_op/l3missonly=1,cnt_ctl=1/").select.raw(), 1U << 19 | 1U << 16);
+  EXPECT_EQ(one("ibs_op/period=1600,name=mine/").period, 1600U);
+  EXPECT_EQ(one("ibs_op/period=1600,name=mine/").name, "mine");
+  EXPECT_EQ(one("ibs_op/freq=99/").frequency, 99U);
+  EXPECT_FALSE(parse_events("ibs_op//ppp", zen4));
+}
+
 TEST(EventParserOfAmd, RefusesPrecisionAndTakesAsMuchAsThereIs) {
   EXPECT_EQ(parse_events("ex_ret_brn:pp", zen4()).error().message,
             "event list, column 12: zen4@1 has no PEBS, so nothing samples 'ex_ret_brn' precisely");

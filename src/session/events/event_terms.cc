@@ -1,8 +1,9 @@
-// cpu/event=0xd0,umask=0x81,name=X/ppp
+// cpu/event=0xd0,umask=0x81,name=X/ppp and ibs_op/cnt_ctl=1/
 #include <algorithm>
 #include <array>
 #include <utility>
 
+#include "arch/ibs.h"
 #include "session/events/event_draft.h"
 
 namespace zs::session::event_list {
@@ -146,6 +147,16 @@ Result<void> read_name_term(Text name, const Vocabulary& vocabulary, Terms& term
   return {};
 }
 
+/// name=TEXT
+Result<std::string> read_name(Text value) {
+  std::string_view name = value.bytes;
+  if (name.size() >= 2 && name.front() == '\'' && name.back() == '\'') name = name.substr(1, name.size() - 2);
+  const auto printable = [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f; };
+  if (!std::all_of(name.begin(), name.end(), printable))
+    return at(value.column, "a name cannot hold control characters: " + quoted(name));
+  return std::string(name);
+}
+
 Result<void> read_term(Text term, const Vocabulary& vocabulary, Terms& terms, Draft& draft) {
   if (term.empty()) return at(term.column, "a term is missing", "as in cpu/event=0xd0,umask=0x81/");
   const std::size_t equals = term.bytes.find('=');
@@ -162,12 +173,9 @@ Result<void> read_term(Text term, const Vocabulary& vocabulary, Terms& terms, Dr
   if ((!value || value->empty()) && !known->is_flag)
     return at(key.column, quoted(key.bytes) + " needs a value, as in " + std::string(known->example));
   if (known->kind == TermKind::Name) {
-    std::string_view name = value->bytes;
-    if (name.size() >= 2 && name.front() == '\'' && name.back() == '\'') name = name.substr(1, name.size() - 2);
-    const auto printable = [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f; };
-    if (!std::all_of(name.begin(), name.end(), printable))
-      return at(value->column, "a name cannot hold control characters: " + quoted(name));
-    draft.name = name;
+    auto name = read_name(*value);
+    if (!name) return name.error();
+    draft.name = *std::move(name);
     return {};
   }
   std::uint64_t number = 1;
@@ -201,6 +209,67 @@ Result<Draft> read_branch_trace(Text text, std::size_t slash) {
   return read_modifiers_behind(text.from(close + 1), std::move(draft));
 }
 
+/// As Linux has them in its PMU's format.
+struct IbsTerm {
+  std::string_view name;
+  std::uint64_t bit;  // of IbsOpCtl; 0: of none
+  std::uint64_t most;
+};
+constexpr IbsTerm kIbsTerms[] = {{"cnt_ctl", arch::IbsOpCtl::counts_ops.mask, 1},
+                                 {"l3missonly", arch::IbsOpCtl::l3_miss_only.mask, 1},
+                                 {"swfilt", 0, 1},  // which ring is looked at afterwards: here there is one
+                                 {"period", 0, kLongestPeriod},
+                                 {"freq", 0, 0xFFFF'FFFF}};
+
+Result<void> read_ibs_term(Text term, Draft& draft) {
+  const std::size_t equals = term.bytes.find('=');
+  const Text key = trimmed(term.first(equals));
+  std::optional<Text> value;
+  if (equals != std::string_view::npos) value = trimmed(term.from(equals + 1));
+  if (arch::equal_case_blind(key.bytes, "name") && value) {
+    auto name = read_name(*value);
+    if (!name) return name.error();
+    draft.name = *std::move(name);
+    return {};
+  }
+  const auto* const known =
+      std::ranges::find_if(kIbsTerms, [&](const IbsTerm& row) { return arch::equal_case_blind(row.name, key.bytes); });
+  if (known == std::end(kIbsTerms))
+    return at(key.column, "unknown term " + quoted(key.bytes) + " of ibs_op",
+              "terms are cnt_ctl l3missonly swfilt period freq name");
+  std::uint64_t number = 1;
+  if (value) {
+    const auto read = number_in(*value, known->name, known->most);
+    if (!read) return read.error();
+    number = *read;
+  } else if (known->most != 1) {
+    return at(key.column, quoted(key.bytes) + " needs a value, as in " + std::string(known->name) + "=100000");
+  }
+  if (known->name == "period" || known->name == "freq") {
+    if (number == 0) return at(key.column, std::string(known->name) + "=0: at least 1 is needed");
+    (known->name == "period" ? draft.period : draft.frequency) = number;
+  } else if (number != 0) {
+    draft.unit_bits |= known->bit;
+  }
+  return {};
+}
+
+/// ibs_op/cnt_ctl=1/
+Result<Draft> read_ibs(Text text, std::size_t slash) {
+  const std::size_t close = text.bytes.rfind('/');
+  if (close == slash) return at(text.column, quoted(text.bytes) + " is not closed", "ibs_op//");
+  const Text inside = trimmed(text.from(slash + 1).first(close - slash - 1));
+  Draft draft;
+  draft.typed = text.first(close + 1);
+  draft.named.perf = &kIbsOp;
+  if (!inside.empty()) {
+    for (const Text term : split_terms(inside)) {
+      if (const auto read = read_ibs_term(term, draft); !read) return read.error();
+    }
+  }
+  return read_modifiers_behind(text.from(close + 1), std::move(draft));
+}
+
 }  // namespace
 
 Result<Draft> read_terms(Text text, const Vocabulary& vocabulary) {
@@ -208,8 +277,11 @@ Result<Draft> read_terms(Text text, const Vocabulary& vocabulary) {
   const Text pmu = text.first(slash);
   if (arch::equal_case_blind(pmu.bytes, kBranchTrace.name.substr(0, kBranchTrace.name.find('/'))))
     return read_branch_trace(text, slash);
+  if (arch::equal_case_blind(pmu.bytes, "ibs_op")) return read_ibs(text, slash);
+  if (arch::equal_case_blind(pmu.bytes, "ibs_fetch"))
+    return at(pmu.column, "not modelled: ibs_fetch, the sampling of instruction fetches", "ibs_op// samples ops");
   if (!arch::equal_case_blind(pmu.bytes, "cpu"))
-    return at(pmu.column, "unknown PMU " + quoted(pmu.bytes), "cpu/.../ and intel_bts// are modelled");
+    return at(pmu.column, "unknown PMU " + quoted(pmu.bytes), "cpu/.../, ibs_op// and intel_bts// are modelled");
   // A quoted name may hold slashes: the last one is the closing one.
   const std::size_t close = text.bytes.rfind('/');
   const Text inside = text.from(slash + 1).first(close - slash - 1);

@@ -25,6 +25,10 @@ struct PerfName {
 inline constexpr PerfName kBranchTrace{
     "intel_bts//", "", "", EventKind::BranchTrace, "", "every taken branch, through the Branch Trace Store"};
 
+/// ibs_op//, likewise.
+inline constexpr PerfName kIbsOp{"ibs_op//",       "", "",
+                                 EventKind::IbsOp, "", "ops, or with cnt_ctl=0 cycles, by instruction-based sampling"};
+
 /// The row of this CPU model that it means; null if the model has none.
 const arch::Event* row_of(const PerfName& name, const arch::CpuModel& cpu);
 

@@ -1,0 +1,177 @@
+"""Instruction-based sampling of zen4, recorded and read: raw registers, addresses and sources of data as stock perf decodes them,
+and each sample against what the program is.   ibs_test.py ZEROSKID GUESTS
+"""
+import collections
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/", "LC_ALL": "C"}
+#: A walk through memory that nobody has touched; a chase; a loop of stores; calls.
+PROGRAM = r"""
+#include <stdlib.h>
+#define HERE __attribute__((noinline, noclone))
+static long* cells;
+static volatile long sink;
+HERE static long chase(long at, int steps) { while (steps--) at = cells[at]; return at; }
+HERE static long walk(const char* at, int steps) { long sum = 0; while (steps--) sum += *at, at += 4160; return sum; }
+HERE static void fill(long* to, long n) { for (volatile long i = 0; i < n; i++) to[i & 511] = i; }
+HERE static long leaf(long x) { return x * 3 + sink; }
+HERE static long calls(int n) { long sum = 0; while (n--) sum += leaf(sum); return sum; }
+int main(void) {
+  enum { kCells = 1 << 13, kStride = 8 };
+  cells = malloc(sizeof(long) * kCells * kStride);
+  long at = 0;
+  unsigned long random = 1;
+  for (long i = 0; i < kCells; i++) cells[i * kStride] = i;
+  for (long i = kCells - 1; i > 0; i--) {
+    random = random * 6364136223846793005UL + 1442695040888963407UL;
+    const long j = (long)((random >> 33) % (unsigned long)i), t = cells[i * kStride];
+    cells[i * kStride] = cells[j * kStride];
+    cells[j * kStride] = t;
+  }
+  for (long i = 0; i < kCells; i++) cells[i * kStride] *= kStride;
+  sink = chase(at, 40000);
+  enum { kSteps = 12000 };
+  sink = walk(malloc(4160L * kSteps), kSteps);
+  static long small[512];
+  fill(small, 20000);
+  return calls(20000) == 42;
+}
+"""
+ZEROSKID = GUESTS = ""
+
+
+def run(*words, folder=None, status=0):
+    result = subprocess.run([str(word) for word in words], cwd=folder, capture_output=True, text=True, errors="replace",
+                            timeout=300, env=ENVIRONMENT, stdin=subprocess.DEVNULL, check=False)
+    assert status is None or result.returncode == status, (words, result.returncode, result.stderr[-600:])
+    return result
+
+
+class Sampled(unittest.TestCase):
+    """One recording of ops for all tests."""
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.temporary.name)
+        (cls.folder / "p.c").write_text(PROGRAM)
+        run("cc", "-O1", "-fno-pie", "-no-pie", "-static", "-o", "p", "p.c", folder=cls.folder)
+        cls.record("ops.data", "ibs_op/cnt_ctl=1/", "-c", "1600")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    @classmethod
+    def record(cls, name, event, *options):
+        run(ZEROSKID, "record", "-q", "--model", "zen4", "--virtual-time", "-R", "-d", "-W", "-e", event, *options, "-o", name,
+            "--", "./p", folder=cls.folder, status=None)
+
+    def shown(self, tool, *words, name="ops.data"):
+        return run(tool, *words, "-i", name, folder=self.folder).stdout
+
+
+@unittest.skipIf(shutil.which("perf") is None, "perf is not installed (apt install linux-perf)")
+class AsPerf(Sampled):
+    def test_stock_perf_decodes_the_registers_of_every_sample(self):
+        text = self.shown("perf", "script", "-D")
+        samples = text.count("PERF_RECORD_SAMPLE")
+        self.assertGreater(samples, 100)
+        for line in (r"^ibs_op_ctl:\t[0-9a-f]{16} MaxCnt +1600 L3MissOnly 0 En 1 Val 1 CntCtl 1=uOps CurCnt +\d+$",
+                     r"^IbsOpRip:\t[0-9a-f]{16}$", r"^ibs_op_data:\t[0-9a-f]{16} CompToRetCtr", r"^ibs_op_data2:\t[0-9a-f]{16} ",
+                     r"^ibs_op_data3:\t[0-9a-f]{16} LdOp "):
+            self.assertEqual(len(re.findall(line, text, re.MULTILINE)), samples, line)
+        self.assertTrue(re.search(r"DataSrc 3=.*DRAM", text))
+        self.assertTrue(re.search(r"OpBrnTaken 1 .*BrnRet 1", text))
+        # The register, the sample's own address, and its instruction pointer say the same.
+        pieces = text.split("PERF_RECORD_SAMPLE")
+        for before, sample in zip(pieces, pieces[1:]):
+            ip, address = re.search(r"^\(IP, [^)]*\): \d+/\d+: 0x([0-9a-f]+) period: 1600 addr: (0x)?([0-9a-f]+)", sample).group(1, 3)
+            registers = before[before.rindex("ibs_op_ctl:"):]
+            self.assertEqual(int(re.search(r"IbsOpRip:\t([0-9a-f]+)", registers)[1], 16), int(ip, 16))
+            linear = re.search(r"IbsDCLinAd:\t([0-9a-f]+)", registers)
+            self.assertEqual(int(linear[1], 16) if linear else 0, int(address, 16))
+
+    def test_stock_perf_reports_them(self):
+        self.assertTrue("ibs_op_data3:" in self.shown("perf", "report", "-D"))
+        self.assertRegex(self.shown("perf", "report", "--stdio", "--header-only"),
+                         r"pmu mappings: .*ibs_op = 11")
+        report = self.shown("perf", "report", "--stdio", "--sort", "sym")
+        self.assertIn("ibs_op/cnt_ctl=1/", report)
+        self.assertRegex(report, r"\[\.\] chase")
+
+    def test_sources_and_weights_are_those_that_stock_perf_shows(self):
+        fields = ("script", "-F", "ip,sym,addr,weight,data_src")
+        rows = [line.split() for line in self.shown("perf", *fields).splitlines()]
+        self.assertTrue(any("RAM" in " ".join(row) for row in rows))
+        of_walk = [" ".join(row) for row in rows if "walk" in row]
+        self.assertTrue(any("LOAD" in row and "RAM" in row for row in of_walk), of_walk[:5])
+
+
+class AsItIs(Sampled):
+    def samples(self, name="ops.data"):
+        """[{register: value}] of `script --raw`."""
+        text = self.shown(ZEROSKID, "script", "--raw", name=name)
+        return [{word[1]: int(word[2], 16) for word in re.finditer(r"^  (Ibs\w+) +([0-9a-f]{16})", block, re.MULTILINE)}
+                for block in text.split("\nop sample, capabilities 9fd\n")[1:]]
+
+    def test_each_sample_is_of_an_instruction_of_the_program(self):
+        listing = run("objdump", "-d", "--no-show-raw-insn", "p", folder=self.folder).stdout
+        code = {int(row[1], 16): row[2] for row in re.finditer(r"^ +([0-9a-f]+):\t(.*)$", listing, re.MULTILINE)}
+        kinds = collections.Counter()
+        for sample in self.samples():
+            text = code[sample["IbsOpRip"]]
+            data, data3 = sample["IbsOpData"], sample["IbsOpData3"]
+            branch = re.match(r"(bnd |notrack )?(j\w+|call|ret)\b", text) is not None
+            self.assertEqual(data >> 37 & 1, branch, text)
+            self.assertEqual(sample["IbsBrTarget"] != 0, bool(data >> 35 & 1), text)
+            if re.match(r"mov +[^,]*\(.*\),%", text):
+                self.assertEqual(data3 & 3, 1, text)
+            if re.match(r"mov +[^(]+,[^,]*\(", text):
+                self.assertEqual(data3 & 3, 2, text)
+            self.assertEqual(data3 >> 17 & 1, sample["IbsDcLinAd"] != 0, text)
+            kinds["branch" if branch else "load" if data3 & 1 else "store" if data3 & 2 else "other"] += 1
+        self.assertGreater(min(kinds[kind] for kind in ("branch", "load", "store", "other")), 0, kinds)
+
+    def test_periods_are_shorter_by_the_random_start_alone(self):
+        counts = [sample["IbsOpCtl"] >> 32 & 0x7FFFFFF for sample in self.samples()]
+        self.assertGreater(len(set(counts)), 50)
+        self.assertTrue(all(1 <= count <= 127 for count in counts))
+        run(ZEROSKID, "stat", "-q", "-j", "-o", "counts", "--model", "zen4", "--virtual-time", "--detail", "complete", "-e",
+            "ex_ret_instr", "--", "./p", folder=self.folder, status=None)
+        instructions = int(float(re.search(r'"counter-value" ?: ?"([\d.]+)"', (self.folder / "counts").read_text())[1]))
+        expected = (instructions + sum(counts)) / 1600
+        self.assertLess(abs(len(counts) - expected), 2)
+
+    def test_cycles_sample_what_takes_time(self):
+        self.record("cycles.data", "ibs_op//", "-c", "1600")
+        report = self.shown(ZEROSKID, "report", "-s", "sym", name="cycles.data")
+        share = {row[2]: float(row[1]) for row in re.finditer(r"^ *([\d.]+)% .*?\[\.\] (\w+)", report, re.MULTILINE)}
+        self.assertGreater(share["walk"] + share["chase"], 2 * (share.get("calls", 0) + share.get("leaf", 0) + share.get("fill", 0)))
+        self.assertTrue(all(sample["IbsOpCtl"] >> 19 & 1 == 0 for sample in self.samples("cycles.data")))
+
+    def test_l3missonly_samples_loads_from_beyond_l3(self):
+        self.record("missed.data", "ibs_op/cnt_ctl=1,l3missonly=1/", "-c", "160")
+        found = self.samples("missed.data")
+        self.assertGreater(len(found), 100)
+        for sample in found:
+            self.assertEqual(sample["IbsOpData2"] & 7, 3)
+            self.assertEqual(sample["IbsOpData3"] & 1, 1)
+            self.assertEqual(sample["IbsOpCtl"] >> 16 & 1, 1)
+
+    def test_two_runs_give_the_same_samples(self):
+        self.record("again.data", "ibs_op/cnt_ctl=1/", "-c", "1600")
+        self.assertEqual(self.samples("again.data"), self.samples())
+
+
+if __name__ == "__main__":
+    ZEROSKID, GUESTS = map(os.path.abspath, sys.argv[1:3])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
