@@ -477,10 +477,6 @@ const char* about(RecordKind kind) {
   return "Runs a program and samples it; writes perf.data, which `zeroskid report` and perf read.";
 }
 
-}  // namespace
-
-namespace {
-
 void add_sample_options(CommandLine& line, Words& words) {
   const RecordKind kind = words.kind;
   const bool memory = samples_memory(kind);
