@@ -15,6 +15,7 @@
 #include "cli/compression_option.h"
 #include "cli/detail_choice.h"
 #include "cli/exit_status.h"
+#include "cli/memory_events.h"
 #include "cli/perf_events/back_end.h"
 #include "cli/say.h"
 #include "cli/words.h"
@@ -31,8 +32,7 @@ using session::Callchain;
 constexpr std::uint32_t kUsualStackBytes = 8192;
 constexpr const char* kUsualEvent = "instructions:ppp";
 constexpr const char* kUsualEventWithoutPebs = "instructions";
-constexpr std::uint64_t kUsualThreshold = 30;  // perf's, core cycles
-constexpr std::uint64_t kLeastThreshold = 3;   // the smallest latency that can be measured is 4
+constexpr std::uint64_t kLeastThreshold = 3;  // the smallest latency that can be measured is 4
 
 struct Words {
   std::vector<std::string> events;
@@ -45,7 +45,7 @@ struct Words {
   std::string compression;              // "": none; "true": the usual level
   std::uint64_t last_branches = 0;      // likewise
   std::string accesses = "load,store";  // RecordKind::Memory
-  std::uint64_t threshold = kUsualThreshold, schedule_seed = 0;
+  std::uint64_t threshold = kUsualLatencyThreshold, schedule_seed = 0;
   RunOptions run;
   BackEndWords back_end;
   std::uint64_t ring_pages = 128;
@@ -372,30 +372,6 @@ Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
 }
 
 }  // namespace
-
-Result<std::vector<std::string>> memory_events(const std::string& types, std::uint64_t threshold,
-                                               const arch::CpuModel& model) {
-  const bool loads = types == "load" || types == "load,store" || types == "store,load";
-  const bool stores = types == "store" || types == "load,store" || types == "store,load";
-  if (!loads && !stores) return Error{"-t " + types + ": no such type of access", "load, store, or load,store"};
-  const std::string cpu(model.name);
-  if (!model.has_pebs()) {
-    return Error{cpu + " has no PEBS, so nothing samples loads and stores with their addresses",
-                 "take --model " + std::string(arch::kDefaultCpuModel)};
-  }
-  if (!model.load_latency) {
-    return Error{cpu + " cannot sample accesses by latency: it has no load-latency facility", "take another CPU model"};
-  }
-  // Before Sandy Bridge no event samples stores with their addresses.
-  const bool has_stores = arch::traits(model.pebs_format()).has_plain_addresses || model.precise_store;
-  if (stores && !loads && !has_stores) {
-    return Error{cpu + " has no event that samples stores with their addresses", "-t load, or take another CPU model"};
-  }
-  std::vector<std::string> events;
-  if (loads) events.push_back("cpu/mem-loads,ldlat=" + std::to_string(threshold) + "/P");
-  if (stores && has_stores) events.emplace_back("cpu/mem-stores/P");
-  return events;
-}
 
 Result<CallchainChoice> parse_callchain(const std::string& text) {
   if (text == "exact") return CallchainChoice{.mode = Callchain::Exact};

@@ -42,10 +42,6 @@ struct RecordOptions {
 std::optional<int> parse_record_options(const Arguments& arguments, RecordOptions& options,
                                         RecordKind kind = RecordKind::Plain);
 
-/// The events of `mem record`: what -t names ("load", "store", "load,store"), as far as this processor can sample it.
-Result<std::vector<std::string>> memory_events(const std::string& types, std::uint64_t threshold,
-                                               const arch::CpuModel& model);
-
 /// The mask of the general registers that --intr-regs names: "ax,bx,ip". All of them for "true".
 Result<std::uint64_t> parse_registers(const std::string& text);
 

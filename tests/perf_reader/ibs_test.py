@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/", "LC_ALL": "C"}
-#: A walk through memory that nobody has touched; a chase; a loop of stores; calls.
+#: A walk through memory that nobody has touched; a chase through so many lines; a loop of stores; calls.
 PROGRAM = r"""
 #include <stdlib.h>
 #define HERE __attribute__((noinline, noclone))
@@ -23,8 +23,9 @@ HERE static long walk(const char* at, int steps) { long sum = 0; while (steps--)
 HERE static void fill(long* to, long n) { for (volatile long i = 0; i < n; i++) to[i & 511] = i; }
 HERE static long leaf(long x) { return x * 3 + sink; }
 HERE static long calls(int n) { long sum = 0; while (n--) sum += leaf(sum); return sum; }
-int main(void) {
-  enum { kCells = 1 << 13, kStride = 8 };
+int main(int argc, char** argv) {
+  enum { kStride = 8 };
+  const long kCells = argc > 1 ? atol(argv[1]) : 1 << 13;
   cells = malloc(sizeof(long) * kCells * kStride);
   long at = 0;
   unsigned long random = 1;
@@ -170,6 +171,25 @@ class AsItIs(Sampled):
     def test_two_runs_give_the_same_samples(self):
         self.record("again.data", "ibs_op/cnt_ctl=1/", "-c", "1600")
         self.assertEqual(self.samples("again.data"), self.samples())
+
+
+class Accesses(Sampled):
+    def memory(self, *words, status=0):
+        return run(ZEROSKID, "mem", "record", "-q", "--model", "zen4", "--virtual-time", "-o", "m.data", *words, folder=self.folder,
+                   status=status).stderr
+
+    def test_mem_record_says_where_the_data_of_chases_was(self):
+        for kib, level in ((16, "L1 or L1 hit"), (512, "L2 or L2 hit"), (8 << 10, "L3 or L3 hit"), (128 << 10, "Local RAM or RAM hit")):
+            self.memory("-c", 496, "--", "./p", kib * 1024 // 64, status=None)
+            of_chase = [line for line in self.shown(ZEROSKID, "script", "-F", "ip,sym,data_src", name="m.data").splitlines() if "chase" in line]
+            levels = collections.Counter(re.findall(r"OP LOAD\|LVL ([^|]+)\|", "\n".join(of_chase)))
+            self.assertGreater(sum(levels.values()), 50)
+            self.assertGreater(levels[level], 0.6 * sum(levels.values()), (kib, levels))
+            self.assertRegex(self.shown(ZEROSKID, "mem", "report", "-s", "mem,symbol", name="m.data"), rf"{level} +\[\.\] chase")
+
+    def test_what_it_cannot_tell_apart_is_refused(self):
+        for words, told in ((("-t", "load"), "samples ops, loads and stores alike"), (("--ldlat", 50), "it has no threshold")):
+            self.assertIn(told, self.memory(*words, "--", "/bin/true", status=129))
 
 
 if __name__ == "__main__":
