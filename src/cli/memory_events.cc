@@ -8,7 +8,9 @@ namespace {
 
 /// Every so many ops, not cycles: those would meet the op behind one that waits, and not what it waits for.
 Result<std::vector<std::string>> memory_ops(const std::string& cpu, bool all, std::uint64_t threshold) {
-  if (!all) return Error{cpu + " samples ops, loads and stores alike", "leave -t out"};
+  if (!all)
+    return Error{cpu + " samples ops, loads and stores alike",
+                 "leave -t out, or take --model " + std::string(arch::kDefaultCpuModel)};
   if (threshold != kUsualLatencyThreshold) {
     return Error{cpu + " samples ops whatever their latency: it has no threshold",
                  "leave --ldlat out; -e ibs_op/cnt_ctl=1,l3missonly=1/ samples what comes from beyond L3"};

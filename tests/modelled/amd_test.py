@@ -82,7 +82,7 @@ class Zen4(unittest.TestCase):
     def test_refuses_by_name_what_needs_pebs_or_last_branch_records(self):
         for words, lacks in ((["record", "-e", "instructions:ppp"], "zen4@1 has no PEBS"),
                              (["record", "-e", "ex_ret_brn:p"], "zen4@1 has no PEBS"),
-                             (["mem", "record"], "zen4@1 has no PEBS"),
+                             (["mem", "record", "-t", "load"], "zen4@1 samples ops"),
                              (["record", "-b"], "zen4@1 has no last-branch records"),
                              (["record", "--call-graph", "lbr"], "zen4@1 has no last-branch records")):
             ran = tool.zeroskid(*words, *MODEL, "--", "/bin/true")
