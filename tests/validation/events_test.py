@@ -150,10 +150,11 @@ def run(*words):
 
 
 def modelled(cpu):
-    """[[names]] of the modelled events: one list for each encoding. The load-latency event tags loads, and counts none."""
+    """[[names]] of the modelled events: one list for each encoding. The load-latency event tags loads, and counts none; no more does
+    ibs_op//, which tags ops and has no encoding."""
     encodings = collections.defaultdict(list)
     for event in json.loads(run("list", "--json", "--cpu", cpu).stdout)["events"]:
-        if event["class"] == "modelled" and "latency" not in event["name"] and event["name"] != "mem-loads":
+        if event["class"] == "modelled" and "latency" not in event["name"] and event["name"] not in ("mem-loads", "ibs_op//"):
             encodings[event["config"]].append(event)
     return list(encodings.values())
 
