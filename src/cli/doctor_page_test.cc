@@ -61,7 +61,7 @@ hardware PMU     none   guest of KVM; CPUID leaf 0xA reports 0 counters (not a p
 software PMU     ready  ptrace not needed, no privileges; AVX-512 code supported
 precise events   sw     :p :pp :ppp; address and registers exact; data source and latency modelled
                         (mem record)
-branch records   sw     LBR 32-deep; BTS in the virtual PC only
+branch records   sw     LBR 32-deep; BTS, every branch (trace)
 modelled core    sw     caches, TLBs, prefetchers, coherence, branch prediction, store buffer;
                         cycles, latencies and top-down slots estimated
                         not: wrong paths, assists, hyper-threads, other sockets, the kernel's share;
@@ -91,7 +91,7 @@ hardware PMU     denied CPUID leaf 0xA reports version 4, 8 general and 3 fixed 
 software PMU     ready  ptrace not needed, no privileges; AVX-512 code supported
 precise events   sw     :p :pp :ppp; address and registers exact; data source and latency modelled
                         (mem record)
-branch records   sw     LBR 32-deep; BTS in the virtual PC only
+branch records   sw     LBR 32-deep; BTS, every branch (trace)
 modelled core    sw     caches, TLBs, prefetchers, coherence, branch prediction, store buffer;
                         cycles, latencies and top-down slots estimated
                         not: wrong paths, assists, hyper-threads, other sockets, the kernel's share;

@@ -225,7 +225,7 @@ Diagnosis diagnose(const MachineFacts& facts) {
     diagnosis.precise_events = "sw";
     diagnosis.precise_why = ":p :pp :ppp; address and registers exact; data source and latency modelled (mem record)";
     diagnosis.branch_records = "sw";
-    diagnosis.branch_why = "LBR 32-deep; BTS in the virtual PC only";
+    diagnosis.branch_why = "LBR 32-deep; BTS, every branch (trace)";
   } else {
     diagnosis.precise_events = diagnosis.branch_records = "no";
     diagnosis.precise_why = diagnosis.branch_why = "the software PMU is not ready";
