@@ -5,36 +5,20 @@ import os
 import pathlib
 import re
 import shutil
-import struct
-import subprocess
 import sys
 import tempfile
 import unittest
 
-ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/", "LC_ALL": "C"}
+from recordings import AUXTRACE, COMPRESSED, records, run
+
 HAS_PERF = shutil.which("perf") is not None
 TOOLS = ["perf"] if HAS_PERF else []
-AUXTRACE, COMPRESSED = 71, 81
-
-
-def run(*words, folder=None, status=0):
-    result = subprocess.run([str(word) for word in words], cwd=folder, capture_output=True, text=True, errors="replace",
-                            timeout=300, env=ENVIRONMENT, stdin=subprocess.DEVNULL, check=False)
-    assert status is None or result.returncode == status, (words, result.returncode, result.stderr[-600:])
-    return result
 
 
 def bytes_by_type(path):
-    data = pathlib.Path(path).read_bytes()
-    at, size = struct.unpack_from("<QQ", data, 40)
-    end, found = at + size, {}
-    while at < end:
-        kind, _, length = struct.unpack_from("<IHH", data, at)
-        if kind == AUXTRACE:
-            length += struct.unpack_from("<Q", data, at + 8)[0]
-        found[kind] = found.get(kind, 0) + length
-        at += length
-    assert at == end
+    found = {}
+    for kind, record, behind in records(path):
+        found[kind] = found.get(kind, 0) + len(record) + len(behind)
     return found
 
 

@@ -6,12 +6,12 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 
-ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/", "LC_ALL": "C"}
+from recordings import run
+
 #: A walk through memory that nobody has touched; a chase through so many lines; a loop of stores; calls.
 PROGRAM = r"""
 #include <stdlib.h>
@@ -46,13 +46,6 @@ int main(int argc, char** argv) {
 }
 """
 ZEROSKID = GUESTS = ""
-
-
-def run(*words, folder=None, status=0):
-    result = subprocess.run([str(word) for word in words], cwd=folder, capture_output=True, text=True, errors="replace",
-                            timeout=300, env=ENVIRONMENT, stdin=subprocess.DEVNULL, check=False)
-    assert status is None or result.returncode == status, (words, result.returncode, result.stderr[-600:])
-    return result
 
 
 class Sampled(unittest.TestCase):

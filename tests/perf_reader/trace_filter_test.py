@@ -8,12 +8,12 @@ import pathlib
 import re
 import shutil
 import struct
-import subprocess
 import sys
 import tempfile
 import unittest
 
-ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/", "LC_ALL": "C"}
+from recordings import AUXTRACE, MMAP2, records, run
+
 PROGRAM = r"""
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -60,43 +60,23 @@ int main(void) {
 GAP = (0, 0)
 
 
-def run(*words, folder=None, status=0):
-    result = subprocess.run([str(word) for word in words], cwd=folder, capture_output=True, text=True, errors="replace",
-                            timeout=300, env=ENVIRONMENT, stdin=subprocess.DEVNULL, check=False)
-    assert status is None or result.returncode == status, (words, result.returncode, result.stderr[-600:])
-    return result
-
-
 def traced(path):
     """{thread: [(from, to), ...]} of a perf.data file; GAP where a record of zeros is, but for the last of a piece."""
-    data = pathlib.Path(path).read_bytes()
-    at, size = struct.unpack_from("<QQ", data, 40)
-    end, threads = at + size, collections.defaultdict(list)
-    while at < end:
-        kind, _, length = struct.unpack_from("<IHH", data, at)
-        if kind == 71:
-            size, thread = struct.unpack_from("<Q", data, at + 8)[0], struct.unpack_from("<I", data, at + 36)[0]
-            piece = [pair[:2] for pair in struct.iter_unpack("<QQQ", data[at + length:at + length + size])]
+    threads = collections.defaultdict(list)
+    for kind, record, behind in records(path):
+        if kind == AUXTRACE:
+            piece = [pair[:2] for pair in struct.iter_unpack("<QQQ", behind)]
             assert piece.pop() == GAP
-            threads[thread] += piece
-            at += size
-        at += length
+            threads[struct.unpack_from("<I", record, 36)[0]] += piece
     return dict(threads)
 
 
 def mapped(path):
     """(start, bytes, file) of each mapping of code."""
-    data = pathlib.Path(path).read_bytes()
-    at, size = struct.unpack_from("<QQ", data, 40)
-    end = at + size
-    while at < end:
-        kind, _, length = struct.unpack_from("<IHH", data, at)
-        if kind == 10:
-            start, size = struct.unpack_from("<QQ", data, at + 16)
-            yield start, size, data[at + 72:at + length].split(b"\0")[0].decode()
-        if kind == 71:
-            length += struct.unpack_from("<Q", data, at + 8)[0]
-        at += length
+    for kind, record, _ in records(path):
+        if kind == MMAP2:
+            start, size = struct.unpack_from("<QQ", record, 16)
+            yield start, size, record[72:].split(b"\0")[0].decode()
 
 
 def kept(thread, passes):

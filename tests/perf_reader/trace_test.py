@@ -7,14 +7,15 @@ import pathlib
 import re
 import shutil
 import struct
-import subprocess
 import sys
 import tempfile
 import unittest
 
+import recordings
+
 BOLT = "/usr/lib/llvm-16/bin"
 LLVM = "/usr/lib/llvm-14/bin"
-ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:" + BOLT, "HOME": "/", "LC_ALL": "C"}
+ENVIRONMENT = {**recordings.ENVIRONMENT, "PATH": recordings.ENVIRONMENT["PATH"] + ":" + BOLT}
 PROGRAM = r"""
 #include <setjmp.h>
 #include <signal.h>
@@ -69,26 +70,17 @@ int main(void) { for (int i = 0; i < 50; ++i) sink += work(many); printf("%d\n",
 """
 
 
-def run(*words, folder=None, status=0):
-    result = subprocess.run([str(word) for word in words], cwd=folder, capture_output=True, text=True, errors="replace",
-                            timeout=300, env=ENVIRONMENT, stdin=subprocess.DEVNULL, check=False)
-    assert status is None or result.returncode == status, (words, result.returncode, result.stderr[-600:])
-    return result
+def run(*words, **more):
+    return recordings.run(*words, environment=ENVIRONMENT, **more)
 
 
 def traced(path):
     """[(from, to), ...] of each thread of a perf.data file."""
-    data = pathlib.Path(path).read_bytes()
-    at, size = struct.unpack_from("<QQ", data, 40)
-    end, threads = at + size, collections.defaultdict(list)
-    while at < end:
-        kind, _, length = struct.unpack_from("<IHH", data, at)
-        if kind == 71:
-            size, thread = struct.unpack_from("<Q", data, at + 8)[0], struct.unpack_from("<I", data, at + 36)[0]
-            pieces = struct.iter_unpack("<QQQ", data[at + length:at + length + size])
-            threads[thread] += [(start, target) for start, target, _ in pieces if start or target]
-            at += size
-        at += length
+    threads = collections.defaultdict(list)
+    for kind, record, behind in recordings.records(path):
+        if kind == recordings.AUXTRACE:
+            pieces = struct.iter_unpack("<QQQ", behind)
+            threads[struct.unpack_from("<I", record, 36)[0]] += [(start, target) for start, target, _ in pieces if start or target]
     return list(threads.values())
 
 
