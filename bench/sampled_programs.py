@@ -2,7 +2,10 @@
 
 Nine that miss the last level, four with threads (two of these are among the nine), six of the everyday kind, and others.
 """
+import sys
+
 from everyday_commands import HELPERS
+from long_programs import WORKLOADS
 from measuring import Workload
 
 #: name -> (words, preparation); {p}, {cc1} and {d} as in long_programs.py.
@@ -47,3 +50,13 @@ ROWS = {
     "sh": ("dash w.sh", "echo 'i=0; while [ $i -lt 60000 ]; do i=$((i + 1)); done; echo $i' > w.sh"),
 }
 SAMPLED = {name: Workload(words, preparation) for name, (words, preparation) in ROWS.items()}
+
+
+def chosen(names):
+    """[(name, workload)]: these of this set or of bench/long_programs.py, separated by commas; without any this set."""
+    programs = {**WORKLOADS, **SAMPLED}
+    wanted = names.split(",") if names else list(SAMPLED)
+    unknown = set(wanted) - set(programs)
+    if unknown:
+        sys.exit(f"no program {', '.join(sorted(unknown))}; there are {', '.join(programs)}")
+    return [(name, programs[name]) for name in wanted]
