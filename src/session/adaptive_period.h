@@ -20,6 +20,10 @@ __extension__ using Wide = unsigned __int128;
 /// Up to the right period that takes some hundred samples more, which weigh little.
 class AdaptivePeriod {
  public:
+  /// `settles` beside a core model. chosen: at the usual frequency a hundred samples for each factor of e that the run
+  /// becomes longer
+  static constexpr std::uint64_t kDenseBesideModel = 25'000'000;
+
   /// frequency  samples per nominal second, not 0
   /// settles  samples are taken the more densely the further it is to that instruction: as many up to a tenth of the
   ///          way, from a hundredth on, as from there to its end. For what is modelled: a sample costs little beside

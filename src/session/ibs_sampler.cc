@@ -50,17 +50,14 @@ std::vector<std::byte> raw_data(const IbsSample& sample, const arch::CpuModel& m
   return out.release();
 }
 
-IbsSampler::IbsSampler(const arch::CpuModel& model, const EventSpec& event, std::uint32_t index, pmu::Clock& clock,
-                       bool& pmi_requested)
+IbsSampler::IbsSampler(const arch::CpuModel& model, const EventSpec& event, std::uint32_t index,
+                       const std::optional<AdaptivePeriod>& adaptive, pmu::Clock& clock, bool& pmi_requested)
     : event_(index),
       wanted_(IbsOpCtl{event.select}.with(IbsOpCtl::enable, 1)),
       any_(pmi_requested),
-      period_(event.period),
+      period_(adaptive ? nearest_period(adaptive->period()) : event.period),
+      adaptive_(adaptive),
       pmu_(model, *this, *this, clock) {
-  if (event.frequency != 0) {
-    adaptive_.emplace(event.frequency);
-    period_ = nearest_period(adaptive_->period());
-  }
   start(0);
 }
 

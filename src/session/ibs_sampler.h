@@ -46,9 +46,10 @@ std::vector<std::byte> raw_data(const IbsSample& sample, const arch::CpuModel& m
 class IbsSampler final : private pmu::PmiSink, private pmu::LinearMemory {
  public:
   /// event          of EventKind::IbsOp, the recording's number `index`
+  /// adaptive       the period, where it follows the program; else it is the event's
   /// pmi_requested  becomes true when the interrupt comes
-  IbsSampler(const arch::CpuModel& model, const EventSpec& event, std::uint32_t index, pmu::Clock& clock,
-             bool& pmi_requested);
+  IbsSampler(const arch::CpuModel& model, const EventSpec& event, std::uint32_t index,
+             const std::optional<AdaptivePeriod>& adaptive, pmu::Clock& clock, bool& pmi_requested);
 
   pmu::Pmu& pmu() { return pmu_; }
   std::uint32_t event() const { return event_; }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
 
 #include "arch/cpu_model.h"
 #include "pmu/fakes.h"
@@ -35,7 +36,9 @@ struct Sampled {
   EventSpec event;
   pmu::SteppingClock clock;
   bool requested = false;
-  IbsSampler sampler{model, event, 3, clock, requested};
+  IbsSampler sampler{model, event,
+                     3,     event.frequency != 0 ? std::optional(AdaptivePeriod(event.frequency)) : std::nullopt,
+                     clock, requested};
 };
 
 TEST(IbsSampler, TakesASampleAtEachInterruptAndGoesOnFromTheRandomCount) {

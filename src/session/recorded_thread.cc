@@ -18,10 +18,6 @@ namespace {
 
 using engine::ThreadIdentity;
 
-/// AdaptivePeriod's `settles` beside a core model. chosen: at the usual frequency a hundred samples for each factor of
-/// e that the run becomes longer
-constexpr std::uint64_t kDenseInstructions = 25'000'000;
-
 bool wants_usage(const RecordingConfig& config) {
   return std::any_of(config.events.begin(), config.events.end(),
                      [](const EventSpec& e) { return is_counted_by_kernel(e.kind); });
@@ -72,11 +68,14 @@ RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who
   }
   for (std::uint32_t i = 0; i < config.events.size(); ++i) {
     const EventSpec& event = config.events[i];
+    std::optional<AdaptivePeriod> adaptive;
+    if (event.frequency != 0)
+      adaptive.emplace(event.frequency, shared.machine != nullptr ? AdaptivePeriod::kDenseBesideModel : 0);
     if (event.kind == EventKind::IbsOp) {
-      ibs_.push_back(std::make_unique<IbsSampler>(shared.model, event, i, shared.clock, pmi_requested_));
+      ibs_.push_back(std::make_unique<IbsSampler>(shared.model, event, i, adaptive, shared.clock, pmi_requested_));
       pmus_.push_back(&ibs_.back()->pmu());
-    } else if (event.frequency != 0) {
-      adaptive_[i].emplace(event.frequency, shared.machine != nullptr ? kDenseInstructions : 0);
+    } else {
+      adaptive_[i] = adaptive;
     }
   }
   if (shared.machine != nullptr) core_ = shared.machine->attach_thread();

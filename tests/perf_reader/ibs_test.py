@@ -180,6 +180,10 @@ class Accesses(Sampled):
             self.assertGreater(levels[level], 0.6 * sum(levels.values()), (kib, levels))
             self.assertRegex(self.shown(ZEROSKID, "mem", "report", "-s", "mem,symbol", name="m.data"), rf"{level} +\[\.\] chase")
 
+    def test_a_short_program_has_samples_enough_at_the_usual_frequency(self):
+        self.memory("--", "./p", 256, status=None)
+        self.assertGreater(len(self.shown(ZEROSKID, "script", "-F", "ip", name="m.data").splitlines()), 300, "some 50 at that rate alone")
+
     def test_what_it_cannot_tell_apart_is_refused(self):
         for words, told in ((("-t", "load"), "samples ops, loads and stores alike"), (("--ldlat", 50), "it has no threshold")):
             self.assertIn(told, self.memory(*words, "--", "/bin/true", status=129))
