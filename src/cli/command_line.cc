@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 
 #include "cli/exit_status.h"
 #include "cli/say.h"
@@ -23,7 +24,6 @@ struct PerfOption {
 };
 constexpr PerfOption kPerfOptions[] = {
     {"record stat", "-C --cpu", "programs are followed, not processors: name a program"},
-    {"record", "-z --compression-level", "zstd perf.data makes the file smaller, and it is read like that"},
     {"record", "--all-user --all-kernel", "only user space is run, and so sampled: -e EVENT:u says the same"},
     {"report", "--children", "it is so without being asked, where there are call chains"},
     {"report annotate", "--tui --gtk", "pages are text: on a terminal they open in a pager"},
@@ -216,6 +216,38 @@ OptionTable CommandLine::table() const {
   return table;
 }
 
+/// -z5 and -z=5 of an optional value as --compression-level=5, which CLI11 understands. The program's words stay.
+std::vector<std::string> CommandLine::with_values_spelled_out(std::vector<std::string> words) const {
+  const auto has_value = [](const std::string& word) {
+    return word.size() > 2 && word[0] == '-' && word[1] != '-' &&
+           (word[2] == '=' || std::isdigit(static_cast<unsigned char>(word[2])) != 0);
+  };
+  if (std::ranges::none_of(words, has_value)) return words;
+  const std::vector<OptionRow> options = table().options;
+  const auto row_of = [&](const std::string& name) {
+    return std::ranges::find_if(options,
+                                [&](const OptionRow& row) { return std::ranges::count(row.names, name) != 0; });
+  };
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    std::string& word = words[i];
+    if (word == "--") break;
+    if (word.size() < 2 || word[0] != '-') {
+      if (app_->get_prefix_command()) break;
+      continue;
+    }
+    const auto whole = row_of(word);
+    if (whole != options.end()) {
+      if (!whole->value.empty() && !whole->value_may_be_left_out) ++i;
+      continue;
+    }
+    if (!has_value(word)) continue;
+    const auto row = row_of(word.substr(0, 2));
+    if (row == options.end() || !row->value_may_be_left_out) continue;
+    word = row->names.back() + "=" + word.substr(word[2] == '=' ? 3 : 2);
+  }
+  return words;
+}
+
 std::string CommandLine::help_page() const {
   std::string below;
   for (const KnownWords& known : known_) {
@@ -230,8 +262,10 @@ std::optional<int> CommandLine::parse(const Arguments& arguments) {
     *arguments.table = table();
     return 0;
   }
+  const std::vector<std::string> words = with_values_spelled_out(arguments.words);
   std::vector<const char*> pointers;
-  for (const std::string& word : arguments.words) pointers.push_back(word.c_str());
+  pointers.reserve(words.size());
+  for (const std::string& word : words) pointers.push_back(word.c_str());
   try {
     app_->parse(static_cast<int>(pointers.size()), pointers.data());
   } catch (const CLI::CallForHelp&) {
@@ -244,7 +278,7 @@ std::optional<int> CommandLine::parse(const Arguments& arguments) {
     return refuse(problem.what());
   }
   program_ = app_->remaining();
-  say_names({arguments.words.begin() + 1, arguments.words.end() - static_cast<std::ptrdiff_t>(program_.size())});
+  say_names({words.begin() + 1, words.end() - static_cast<std::ptrdiff_t>(program_.size())});
   if (!program_.empty() && program_.front() == "--") {
     program_.erase(program_.begin());
   } else if (!program_.empty() && program_.front().size() > 1 && program_.front().front() == '-') {

@@ -44,7 +44,8 @@ class CommandLine {
   void flag(const std::string& names, bool& into, const std::string& help);
   /// A flag that may be given again and again: how often.
   void count(const std::string& names, std::size_t& into, const std::string& help);
-  /// A flag that may be given a value with '=', and only so. Without one, `into` becomes "true".
+  /// A flag that may be given a value with '=', and only so; a number also right behind a short name, as perf takes
+  /// -z5. Without one, `into` becomes "true".
   void optional_value(const std::string& name, std::string& into, const std::string& placeholder,
                       const std::string& help);
 
@@ -78,6 +79,7 @@ class CommandLine {
 
   CLI::Option* grouped(CLI::Option* option);
   OptionTable table() const;
+  std::vector<std::string> with_values_spelled_out(std::vector<std::string> words) const;
   std::string help_page() const;
   int refuse(const std::string& what) const;
   int refuse_option(const std::string& typed) const;

@@ -1,10 +1,7 @@
 #include "cli/compression_option.h"
 
-#include <algorithm>
-#include <cctype>
 #include <charconv>
 
-#include "cli/option_table.h"
 #include "profile/record_packer.h"
 
 namespace zs::cli {
@@ -27,27 +24,6 @@ Result<int> compression_level(const std::string& text) {
                  "1, which is the fastest, to " + std::to_string(profile::RecordPacker::kHighestLevel)};
   }
   return level;
-}
-
-Arguments with_level_spelled_out(CommandLine& line, Arguments arguments) {
-  OptionTable table;
-  line.parse({.words = {}, .table = &table});
-  const auto takes_a_word = [&](const std::string& option) {
-    return std::ranges::any_of(table.options, [&](const OptionRow& row) {
-      return !row.value.empty() && !row.value_may_be_left_out &&
-             std::ranges::find(row.names, option) != row.names.end();
-    });
-  };
-  for (std::size_t i = 1; i < arguments.words.size(); ++i) {
-    std::string& word = arguments.words[i];
-    if (word.size() < 2 || word[0] != '-' || word == "--") break;
-    if (word.size() > 2 && word.starts_with("-z") &&
-        (word[2] == '=' || std::isdigit(static_cast<unsigned char>(word[2])) != 0))
-      word = "--compression-level=" + word.substr(word[2] == '=' ? 3 : 2);
-    else if (takes_a_word(word))
-      ++i;
-  }
-  return arguments;
 }
 
 }  // namespace zs::cli

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "base/result.h"
-#include "cli/arguments.h"
 #include "cli/command_line.h"
 
 namespace zs::cli {
@@ -13,8 +12,5 @@ void add_compression_option(CommandLine& line, std::string& level);
 
 /// zstd's level, of the option's value; 0: records are not compressed.
 Result<int> compression_level(const std::string& text);
-
-/// The words with -z5 and -z=5, which perf takes, as --compression-level=5. Those of the program stay as they are.
-Arguments with_level_spelled_out(CommandLine& line, Arguments arguments);
 
 }  // namespace zs::cli

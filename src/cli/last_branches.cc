@@ -59,6 +59,7 @@ Result<void> LastBranches::add(session::Branches piece) {
   Piece last{.origin = piece.origin,
              .branches = arch::branches_in(piece.records),
              .bytes = static_cast<std::uint32_t>(piece.records.size())};
+  seen_ += last.branches;
   branches_ += last.branches;
   bytes_ += size_of(last);
   // Of what may stay in part, the whole stays until the end.

@@ -35,6 +35,7 @@ class LastBranches {
   /// whole ones that fit into `bytes`. None are here then.
   Result<void> take(std::uint64_t bytes, const std::function<void(const session::Branches&)>& give);
   Result<void> take(const std::function<void(const session::Branches&)>& give) { return take(UINT64_MAX, give); }
+  std::uint64_t seen() const { return seen_; }  // branches that came
   std::uint64_t dropped() const { return dropped_; }
   /// Of the file; 0: any number.
   std::uint64_t most_bytes() const { return bound_.bytes; }
@@ -55,7 +56,7 @@ class LastBranches {
   std::uint64_t bytes_besides_;
   int fd_ = -1;
   std::uint64_t branches_ = 0, bytes_ = 0;  // that are here
-  std::uint64_t dropped_ = 0;
+  std::uint64_t seen_ = 0, dropped_ = 0;
   std::deque<Piece> pieces_;
   std::vector<std::uint32_t> free_;  // places in the file that nobody takes
   std::uint32_t slots_ = 0;

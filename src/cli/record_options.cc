@@ -547,8 +547,7 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   }
   add_run_options(line, words.run);
   line.exit_statuses(kStatusesOfRuns);
-  if (arguments.table != nullptr) return line.parse(arguments);
-  if (const auto status = line.parse(with_level_spelled_out(line, arguments))) return status;
+  if (const auto status = line.parse(arguments)) return status;
   options.program = line.program();
   auto chosen = choose_perf_events(words, options);
   if (chosen && !options.perf_events) chosen = choose(words, options);

@@ -125,7 +125,6 @@ void RecordSink::take(session::Sharing& sharing) {
 }
 
 void RecordSink::take(session::Branches& branches) {
-  branches_ += arch::branches_in(branches.records);
   if (last_branches_) {
     keep(last_branches_->add(std::move(branches)));
   } else {
@@ -145,7 +144,7 @@ void RecordSink::write_last_branches(const profile::Summary& summary) {
   const std::uint64_t most = last_branches_->most_bytes();
   const std::uint64_t left = most > besides ? most - besides : 0;
   keep(last_branches_->take(left, [this](const session::Branches& piece) { write(piece); }));
-  if (most != 0 && last_branches_->dropped() == branches_ && branches_ != 0) {
+  if (most != 0 && last_branches_->dropped() == last_branches_->seen() && last_branches_->seen() != 0) {
     say(Error{"--max-size " + std::to_string(most) +
                   ": there is no room for branches: what else is in the file takes " + with_separators(besides) +
                   " bytes",
@@ -169,15 +168,16 @@ bool RecordSink::close() {
   if (order_ != nullptr) keep(order_->finish());
   for (const auto& [thread, statistics] : running_) add(ended_, statistics);  // killed, or still running
   running_.clear();
-  if (last_branches_) write_last_branches(summary(branches_));  // a longer number than is dropped
+  if (last_branches_) write_last_branches(summary(last_branches_->seen()));  // a longer number than is dropped
   for (const auto& [pid, exit] : waiting_exits_) keep(writer_.exit(exit));
   waiting_exits_.clear();
   const auto closed = writer_.close(summary(branches_dropped()));
   if (!closed && !error_) error_ = closed.error();
   if (error_ && !error_is_told_) say(*error_);
   if (error_) {
-    const bool trace = branches_ != 0;
-    const std::uint64_t came = trace ? branches_ - branches_dropped() : samples_,
+    const std::uint64_t branches = last_branches_ ? last_branches_->seen() : writer_.branches_seen();
+    const bool trace = branches != 0;
+    const std::uint64_t came = trace ? branches - branches_dropped() : samples_,
                         kept = trace ? branches_in_file() : samples_in_file();
     say(with_separators(came - kept) + " of " + with_separators(came) + (trace ? " branches" : " samples") +
         " are not in " + path());

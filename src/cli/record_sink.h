@@ -73,7 +73,7 @@ class RecordSink final : public RecordingSink {
   std::unique_ptr<ProcessOrder> order_;  // in virtual time
   std::optional<Error> error_;
   bool error_is_told_ = false;
-  std::uint64_t samples_ = 0, branches_ = 0;
+  std::uint64_t samples_ = 0;
   std::optional<LastBranches> last_branches_;            // of a bounded trace: none is in the file before the end
   std::map<std::int32_t, profile::Exit> waiting_exits_;  // by pid
   std::map<std::int64_t, session::Statistics> running_;  // by thread

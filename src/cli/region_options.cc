@@ -1,13 +1,10 @@
 #include "cli/region_options.h"
 
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-
 #include <charconv>
-#include <memory>
 #include <optional>
 #include <string_view>
 
+#include "cli/program_file.h"
 #include "profile/code_places.h"
 #include "profile/elf_image.h"
 
@@ -73,17 +70,13 @@ Result<RegionSpec> find_region(const std::string& spelling, const std::string& p
   RegionSpec spec;
   spec.name = spelling;
   spec.in_file = true;
-  std::string problem;
-  const std::unique_ptr<ElfImage> image = ElfImage::open(path, problem);
-  struct stat file {};
-  if (!image || stat(path.c_str(), &file) != 0) {
-    return Error{"--region " + spelling + ": " + (problem.empty() ? path + ": no such file" : problem),
+  const auto file = open_program_file(path);
+  if (!file) {
+    return Error{"--region " + spelling + ": " + file.error().message,
                  "the program must be an ELF file; SYMBOL@/path/to/file looks in another one"};
   }
-  spec.device_major = major(file.st_dev);
-  spec.device_minor = minor(file.st_dev);
-  spec.inode = file.st_ino;
-  if (auto placed = place(*image, spelling.substr(0, at), spec); !placed) {
+  spec.file = file->identity;
+  if (auto placed = place(*file->image, spelling.substr(0, at), spec); !placed) {
     return Error{"--region " + spelling + ": " + placed.error().message, placed.error().hint};
   }
   return spec;

@@ -1,8 +1,6 @@
 #include "cli/trace_filter.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <charconv>
@@ -15,6 +13,7 @@
 #include <utility>
 
 #include "base/items.h"
+#include "cli/program_file.h"
 #include "cli/region_options.h"
 #include "profile/code_places.h"
 #include "profile/elf_image.h"
@@ -22,7 +21,6 @@
 namespace zs::cli {
 namespace {
 
-using profile::ElfImage;
 using profile::FunctionExtent;
 using session::RegionSpec;
 using session::TraceFilter;
@@ -79,41 +77,21 @@ Result<std::uint64_t> number(const std::string& text) {
   return value;
 }
 
-/// A file that clauses speak of.
-struct FilterFile {
-  std::unique_ptr<ElfImage> image;
-  std::string path;
-  struct stat facts {};
-};
-
-Result<FilterFile> open_file(const std::string& path) {
-  FilterFile file;
-  std::string problem;
-  file.path = path;
-  file.image = ElfImage::open(path, problem);
-  if (!file.image || stat(path.c_str(), &file.facts) != 0) {
-    return Error{problem.empty() ? path + ": no such file" : problem,
-                 "an ELF file: filter main @ /path/to/file; without @ it is the program's"};
-  }
-  return file;
-}
-
 /// A number is an offset in the file, as perf has it; everything else the name of a function.
-Result<std::vector<FunctionExtent>> places_of(FilterFile& file, const std::string& text) {
-  const auto size = static_cast<std::uint64_t>(file.facts.st_size);
-  if (text == "*") return std::vector{FunctionExtent{.offset = 0, .bytes = size}};
+Result<std::vector<FunctionExtent>> places_of(const ProgramFile& file, const std::string& text) {
+  if (text == "*") return std::vector{FunctionExtent{.offset = 0, .bytes = file.bytes}};
   if (!is_number(text)) return profile::find_extents(*file.image, text);
   const auto offset = number(text);
   if (!offset) return offset.error();
-  if (*offset < size) return std::vector{FunctionExtent{.offset = *offset, .bytes = 0}};
+  if (*offset < file.bytes) return std::vector{FunctionExtent{.offset = *offset, .bytes = 0}};
   const auto meant = file.image->file_offset_of(profile::ImageAddress{*offset});
   return Error{fmt::format("{} lies behind the end of {}, which has {:#x} bytes; it is an offset in the file", text,
-                           file.path, size),
+                           file.image->path(), file.bytes),
                meant ? fmt::format("what objdump shows at {} is at {:#x} of the file", text, value(*meant))
                      : "readelf -lW shows which addresses are where in it"};
 }
 
-Result<TraceFilter::FileRange> range_of(FilterFile& file, const Clause& clause, FunctionExtent place) {
+Result<TraceFilter::FileRange> range_of(const ProgramFile& file, const Clause& clause, FunctionExtent place) {
   if (!clause.size.empty() && is_number(clause.size)) {
     const auto bytes = number(clause.size);
     if (!bytes) return bytes.error();
@@ -126,11 +104,7 @@ Result<TraceFilter::FileRange> range_of(FilterFile& file, const Clause& clause, 
   }
   if (place.bytes == 0)
     return Error{clause.start + ": a range of no bytes", "filter 0x1130/0x40, filter FUNCTION, filter FUNCTION / LAST"};
-  return TraceFilter::FileRange{.device_major = major(file.facts.st_dev),
-                                .device_minor = minor(file.facts.st_dev),
-                                .inode = file.facts.st_ino,
-                                .offset = place.offset,
-                                .bytes = place.bytes};
+  return TraceFilter::FileRange{.file = file.identity, .offset = place.offset, .bytes = place.bytes};
 }
 
 class Placing {
@@ -149,11 +123,13 @@ class Placing {
                    "leave /" + clause.size + " out"};
     const std::string path = clause.file.empty() ? program_ : clause.file;
     if (!files_.contains(path)) {
-      auto opened = open_file(path);
-      if (!opened) return opened.error();
+      auto opened = open_program_file(path);
+      if (!opened) {
+        return Error{opened.error().message, "an ELF file: filter main @ /path/to/file; without @ it is the program's"};
+      }
       files_.emplace(path, *std::move(opened));
     }
-    FilterFile& file = files_.at(path);
+    const ProgramFile& file = files_.at(path);
     const auto places = places_of(file, clause.start);
     if (!places) return places.error();
     for (const FunctionExtent& place : *places) {
@@ -172,11 +148,8 @@ class Placing {
 
   void finish() {
     for (auto& [path, spec] : switches_) {
-      const struct stat& facts = files_.at(path).facts;
       spec.switches = spec.in_file = true;
-      spec.device_major = major(facts.st_dev);
-      spec.device_minor = minor(facts.st_dev);
-      spec.inode = facts.st_ino;
+      spec.file = files_.at(path).identity;
       config_.regions.push_back(std::move(spec));
     }
   }
@@ -184,7 +157,7 @@ class Placing {
  private:
   const std::string& program_;
   session::RecordingConfig& config_;
-  std::map<std::string, FilterFile> files_;
+  std::map<std::string, ProgramFile> files_;
   std::map<std::string, RegionSpec> switches_;  // by file
 };
 

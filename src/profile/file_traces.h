@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <optional>
 #include <string>
@@ -72,14 +71,13 @@ class FileTraces {
 template <typename Take, typename Gap>
 void for_each_branch(Bytes records, Take&& take, Gap&& gap) {
   bool zeros = false;
-  for (std::size_t at = 0; at + sizeof(arch::BtsRecord) <= records.size(); at += sizeof(arch::BtsRecord)) {
-    arch::BtsRecord record;
-    std::memcpy(&record, records.data() + at, sizeof record);
-    const bool none = record.from == 0 && record.to == 0;
-    if (!none && zeros) gap();
-    if (!none) take(record.from, record.to);
-    zeros = none;
-  }
+  arch::for_each_record(records, [&](const arch::BtsRecord& record) {
+    if (arch::is_branch(record)) {
+      if (zeros) gap();
+      take(record.from, record.to);
+    }
+    zeros = !arch::is_branch(record);
+  });
 }
 template <typename Take>
 void for_each_branch(Bytes records, Take&& take) {

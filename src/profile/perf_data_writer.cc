@@ -550,6 +550,7 @@ std::uint64_t PerfDataWriter::bytes_if_closed(const Summary& summary) const { re
 std::uint64_t PerfDataWriter::samples_written() const { return impl_->samples_written_; }
 std::uint64_t PerfDataWriter::bytes_written() const { return impl_->header_.data.end(); }
 std::uint64_t PerfDataWriter::branches_written() const { return impl_->branches_written_; }
+std::uint64_t PerfDataWriter::branches_seen() const { return impl_->branches_seen_; }
 const std::string& PerfDataWriter::path() const { return impl_->file_.path(); }
 
 }  // namespace zs::profile

@@ -73,6 +73,7 @@ class PerfDataWriter {
   std::uint64_t samples_written() const;   // part of the file now
   std::uint64_t bytes_written() const;     // size of the file, without features
   std::uint64_t branches_written() const;  // likewise, of traces
+  std::uint64_t branches_seen() const;     // by branches()
   const std::string& path() const;
 
  private:

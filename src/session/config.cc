@@ -91,24 +91,27 @@ void visit_event(Visitor& visit, Event& e) {
   visit(e.closes_window);
 }
 
+template <typename Visitor, typename File>
+void visit_file(Visitor& visit, File& f) {
+  visit(f.device_major);
+  visit(f.device_minor);
+  visit(f.inode);
+}
+
 template <typename Visitor, typename Region>
 void visit_region(Visitor& visit, Region& r) {
   visit(r.name);
   visit(r.function);
   visit(r.switches);
   visit(r.in_file);
-  visit(r.device_major);
-  visit(r.device_minor);
-  visit(r.inode);
+  visit_file(visit, r.file);
   visit(r.begins);
   visit(r.ends);
 }
 
 template <typename Visitor, typename Range>
 void visit_range(Visitor& visit, Range& r) {
-  visit(r.device_major);
-  visit(r.device_minor);
-  visit(r.inode);
+  visit_file(visit, r.file);
   visit(r.offset);
   visit(r.bytes);
 }

@@ -78,11 +78,17 @@ inline constexpr std::uint32_t kNoEvent = UINT32_MAX;
 inline constexpr std::size_t kMostEstimated = 160;  // events; what a thread says of them is one message
 inline constexpr std::size_t kMostClosers = 64;     // events that close windows; Window::ended_by has a bit for each
 
+/// As the kernel tells files apart.
+struct FileIdentity {
+  std::uint32_t device_major = 0, device_minor = 0;
+  std::uint64_t inode = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+
 /// Which branches of a trace are kept. Of several kinds of filters a branch passes each.
 struct TraceFilter {
   struct FileRange {
-    std::uint32_t device_major = 0, device_minor = 0;  // of the file
-    std::uint64_t inode = 0;
+    FileIdentity file;
     std::uint64_t offset = 0, bytes = 0;  // in it, wherever that is mapped
     bool operator==(const FileRange&) const = default;
   };
@@ -102,8 +108,7 @@ struct RegionSpec {
   bool function = false;  // `begins` are entries; the region ends where the function returns to
   bool switches = false;  // no region: where TraceFilter turns on and off
   bool in_file = false;
-  std::uint32_t device_major = 0, device_minor = 0;  // of the file
-  std::uint64_t inode = 0;
+  FileIdentity file;  // then
   std::vector<std::uint64_t> begins, ends;
   bool operator==(const RegionSpec&) const = default;
 };

@@ -31,6 +31,9 @@ class EventCounters {
     }
   }
 
+  /// Whether that are loads which the load-latency facility tags.
+  bool counts_tagged_loads(std::size_t event) const { return places_[event].of_latency; }
+
   static constexpr std::size_t kNoLane = SIZE_MAX;
   /// Where engine::MarkVisit::uncounted has the event; kNoLane if nowhere, as an event that is always counted at once.
   std::size_t lane(std::size_t event) const { return places_[event].lane; }

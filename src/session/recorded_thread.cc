@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "arch/records/data_source.h"
@@ -98,7 +97,7 @@ RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who
     pmus_.push_back(&shared.units->pmu());
     units_.emplace(shared.estimated.size());
     weight_.samples_tagged_loads = std::ranges::any_of(shared.estimated, [&](std::uint32_t event) {
-      return config.events[event].samples() && is_load_latency(config.events[event], shared.model);
+      return config.events[event].samples() && counters_->counts_tagged_loads(event);
     });
     for (const auto& driver : drivers_) driver->sleep();
     begin_unit();
@@ -129,7 +128,7 @@ void RecordedThread::begin_unit() {
   if (shared_.units->phase() != engine::Phase::Unit) return;
   for (const auto& driver : drivers_) driver->wake();
   follow_weight();
-  tag_more_loads(weight_.times_tagged);
+  tag_more_loads(weight_.times_tagged());
   unit_start_ = counts_of_unit();
   if (regions_) regions_->begin_unit(unit());
   if (windows_) windows_->begin_unit(unit());
@@ -369,7 +368,8 @@ UnitCounts RecordedThread::counts_of_unit() { return counters_->unit_counts(prog
 std::uint64_t RecordedThread::weight_of(const PlannedCounter& counter) const {
   const EventSpec& event = shared_.config.events[counter.event];
   if (!shared_.config.is_estimated(event)) return 1;
-  return is_load_latency(event, shared_.model) ? weight_.instructions / weight_.times_tagged : weight_.instructions;
+  return counters_->counts_tagged_loads(counter.event) ? weight_.instructions / weight_.times_tagged()
+                                                       : weight_.instructions;
 }
 
 void RecordedThread::tag_more_loads(std::uint32_t times) {
@@ -389,8 +389,6 @@ std::uint64_t RecordedThread::seen_period(const PlannedCounter& counter, std::ui
 void RecordedThread::follow_weight() {
   const std::uint64_t weight = shared_.units->unit().weight;
   if (weight == std::exchange(weight_.instructions, weight)) return;
-  if (weight_.samples_tagged_loads)
-    weight_.times_tagged = static_cast<std::uint32_t>(std::gcd(weight, arch::kMostTimesTagged));
   for (const auto& driver : drivers_) {
     for (std::size_t i = 0; i < driver->plan().size(); ++i) {
       const PlannedCounter& counter = driver->plan()[i];

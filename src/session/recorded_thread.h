@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
@@ -201,7 +202,10 @@ class RecordedThread final : public PmuClient {
     std::uint64_t instructions = 1;     // each one of the last unit
     std::uint64_t stood_for = 0;        // instructions, by the units that have ended
     bool samples_tagged_loads = false;  // which are estimated
-    std::uint32_t times_tagged = 1;     // in the last unit
+    /// As CoreFeed::tag_more_loads, in the last unit.
+    std::uint32_t times_tagged() const {
+      return samples_tagged_loads ? static_cast<std::uint32_t>(std::gcd(instructions, arch::kMostTimesTagged)) : 1;
+    }
   } weight_;
   std::uint64_t next_due_ns_ = 0;
   struct Serviced {

@@ -57,10 +57,7 @@ void RegionMarks::mark(std::uint64_t pc, Action action, bool with_registers) {
 void RegionMarks::mapped(const engine::Mapping& mapping) {
   if ((mapping.protection & PROT_EXEC) == 0) return;
   for (const RegionSpec& spec : config_.regions) {
-    if (!spec.in_file || spec.inode != mapping.inode || spec.device_major != mapping.device_major ||
-        spec.device_minor != mapping.device_minor) {
-      continue;
-    }
+    if (!spec.in_file || spec.file != identity_of(mapping)) continue;
     const std::uint32_t number = region(spec.name);
     const auto mark_all = [&](const std::vector<std::uint64_t>& offsets, Kind kind) {
       for (const std::uint64_t offset : offsets) {

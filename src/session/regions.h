@@ -26,6 +26,11 @@
 
 namespace zs::session {
 
+/// Of the file that is mapped.
+inline FileIdentity identity_of(const engine::Mapping& mapping) {
+  return {.device_major = mapping.device_major, .device_minor = mapping.device_minor, .inode = mapping.inode};
+}
+
 /// What happens to regions at the marked places of a process.
 class RegionMarks {
  public:

@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "arch/records/bts.h"
 
@@ -25,9 +24,7 @@ void TracedCode::mapped(const engine::Mapping& mapping) {
   ranges_ = std::move(left);
   if ((mapping.protection & PROT_EXEC) == 0) return;
   for (const TraceFilter::FileRange& wanted : filter_.ranges) {
-    if (wanted.inode != mapping.inode || wanted.device_major != mapping.device_major ||
-        wanted.device_minor != mapping.device_minor)
-      continue;
+    if (wanted.file != identity_of(mapping)) continue;
     const std::uint64_t first = std::max(wanted.offset, mapping.file_offset);
     const std::uint64_t behind = std::min(wanted.offset + wanted.bytes, mapping.file_offset + mapping.length);
     if (first < behind) ranges_.push_back({mapping.start + (first - mapping.file_offset), behind - first});
@@ -62,29 +59,25 @@ void TracePass::take(std::span<const std::byte> records) {
     gap_ = passed_;
     return;
   }
-  for (std::size_t at = 0; at + kBytes <= records.size(); at += kBytes) {
-    const auto bytes = records.subspan(at, kBytes);
-    arch::BtsRecord branch;
-    std::memcpy(&branch, bytes.data(), sizeof branch);
+  arch::for_each_record(records, [&](const arch::BtsRecord& branch) {
     if (!filter_.ranges.empty() && !code_.has(branch.from) && !code_.has(branch.to)) {
       ++filtered_;
       gap_ = passed_;
-      continue;
+      return;
     }
     if (gap_) passing_.insert(passing_.end(), kBytes, std::byte{0});
     passed_ = true;
     gap_ = false;
+    const auto bytes = std::as_bytes(std::span(&branch, 1));
     passing_.insert(passing_.end(), bytes.begin(), bytes.end());
-  }
+  });
 }
 
 std::vector<std::byte> TracePass::passed(std::size_t fewest, std::size_t most) {
   if (passing_.size() < std::max<std::size_t>(fewest, 1) * kBytes) return {};
   std::size_t size = std::min(passing_.size(), most * kBytes);
-  const auto is_gap = [&](std::size_t at) {
-    return std::ranges::all_of(std::span(passing_).subspan(at, kBytes), [](std::byte b) { return b == std::byte{0}; });
-  };
-  if (is_gap(size - kBytes)) size -= kBytes;  // stays with its branch
+  if (arch::branches_in(std::span(passing_).subspan(size - kBytes, kBytes)) == 0)
+    size -= kBytes;  // a gap stays with its branch
   const auto end = passing_.begin() + static_cast<std::ptrdiff_t>(size);
   std::vector<std::byte> records(passing_.begin(), end);
   passing_.erase(passing_.begin(), end);

@@ -44,7 +44,7 @@ std::vector<std::uint64_t> froms_of(const std::vector<std::byte>& records) {
 }
 
 TraceFilter range(std::uint64_t offset, std::uint64_t bytes) {
-  return {.ranges = {{.inode = 7, .offset = offset, .bytes = bytes}}};
+  return {.ranges = {{.file = {.inode = 7}, .offset = offset, .bytes = bytes}}};
 }
 
 TEST(TracedCode, IsWhereTheFileIsMapped) {

@@ -22,14 +22,22 @@ using BtsRecord32 = BtsRecordOf<std::uint32_t>;
 static_assert(WireLayout<BtsRecord> && sizeof(BtsRecord) == 24);
 static_assert(WireLayout<BtsRecord32> && sizeof(BtsRecord32) == 12);
 
-/// Of 64-bit records, packed: those that are branches, and not all zero.
-inline std::uint64_t branches_in(Bytes records) {
-  std::uint64_t count = 0;
+/// A record of zeros is none.
+constexpr bool is_branch(const BtsRecord& record) { return record.from != 0 || record.to != 0; }
+
+/// Calls take(record) for each of 64-bit records, packed.
+template <typename Take>
+void for_each_record(Bytes records, Take&& take) {
   for (std::size_t at = 0; at + sizeof(BtsRecord) <= records.size(); at += sizeof(BtsRecord)) {
     BtsRecord record;
     std::memcpy(&record, records.data() + at, sizeof record);
-    count += record.from != 0 || record.to != 0 ? 1 : 0;
+    take(record);
   }
+}
+
+inline std::uint64_t branches_in(Bytes records) {
+  std::uint64_t count = 0;
+  for_each_record(records, [&](const BtsRecord& record) { count += is_branch(record) ? 1 : 0; });
   return count;
 }
 

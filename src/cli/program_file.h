@@ -1,0 +1,23 @@
+// A file of code that options name places in.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "profile/elf_image.h"
+#include "session/config.h"
+
+namespace zs::cli {
+
+struct ProgramFile {
+  std::unique_ptr<profile::ElfImage> image;
+  session::FileIdentity identity;
+  std::uint64_t bytes = 0;
+};
+
+/// returns an error without a hint if there is no ELF file
+Result<ProgramFile> open_program_file(const std::string& path);
+
+}  // namespace zs::cli
