@@ -16,6 +16,7 @@
 #include "cli/command_line.h"
 #include "cli/event_selection.h"
 #include "cli/exit_status.h"
+#include "cli/memory_size.h"
 #include "cli/say.h"
 #include "cli/words.h"
 #include "machine/memory.h"
@@ -89,20 +90,6 @@ std::optional<int> parse_boot(const Arguments& arguments, BootWords& words) {
     return kUsage;
   }
   return std::nullopt;
-}
-
-std::optional<std::uint64_t> parse_memory_size(const std::string& text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end == text.data()) return std::nullopt;
-  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  const unsigned shift = unit == "K" || unit == "k"   ? 10
-                         : unit == "M" || unit == "m" ? 20
-                         : unit == "G" || unit == "g" ? 30
-                                                      : 0;
-  if (shift == 0 && !unit.empty()) return std::nullopt;
-  if (number > std::numeric_limits<std::uint64_t>::max() >> shift) return std::nullopt;
-  return number << shift;
 }
 
 Result<std::vector<std::byte>> read_whole_file(const std::string& path) {

@@ -44,9 +44,6 @@ struct BootPlan {
 /// Everything but the files.
 Result<BootPlan> plan_boot(const BootWords& words);
 
-/// "512M" -> bytes; nothing if it is no size.
-std::optional<std::uint64_t> parse_memory_size(const std::string& text);
-
 /// returns  the file's bytes, or an error that names it
 Result<std::vector<std::byte>> read_whole_file(const std::string& path);
 

@@ -42,18 +42,4 @@ struct RecordOptions {
 std::optional<int> parse_record_options(const Arguments& arguments, RecordOptions& options,
                                         RecordKind kind = RecordKind::Plain);
 
-/// The mask of the general registers that --intr-regs names: "ax,bx,ip". All of them for "true".
-Result<std::uint64_t> parse_registers(const std::string& text);
-
-struct CallchainChoice {
-  session::Callchain mode = session::Callchain::None;
-  std::uint32_t stack_bytes = 0;
-};
-
-/// What a reader has to know of it.
-profile::CallchainMode mode_in_file(session::Callchain mode);
-
-/// --call-graph fp, dwarf, dwarf,SIZE or lbr.
-Result<CallchainChoice> parse_callchain(const std::string& text);
-
 }  // namespace zs::cli

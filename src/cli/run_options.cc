@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "cli/boot_options.h"
+#include "cli/memory_size.h"
 #include "cli/user_cache.h"
 
 namespace zs::cli {
