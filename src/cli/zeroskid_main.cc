@@ -10,11 +10,11 @@
 
 #include "base/check.h"
 #include "base/start_up.h"
-#include "cli/costs.h"
-#include "cli/exit_status.h"
-#include "cli/questions.h"
-#include "cli/say.h"
-#include "cli/verbs.h"
+#include "cli/command/exit_status.h"
+#include "cli/command/say.h"
+#include "cli/command/verbs.h"
+#include "cli/costs/costs.h"
+#include "cli/pages/questions.h"
 #include "cli/version.h"
 
 namespace zs::cli {

@@ -1,8 +1,8 @@
 // Needs bash 4.4, and nothing of bash-completion; that is asked for the program's own arguments where it is there.
 #include <algorithm>
 
+#include "cli/command/words.h"
 #include "cli/pages/completions.h"
-#include "cli/words.h"
 
 namespace zs::cli {
 namespace {

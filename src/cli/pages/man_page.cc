@@ -4,8 +4,8 @@
 #include <cctype>
 #include <string_view>
 
-#include "cli/exit_status.h"
-#include "cli/questions.h"
+#include "cli/command/exit_status.h"
+#include "cli/pages/questions.h"
 
 namespace zs::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/verbs.h"
+#include "cli/command/verbs.h"
 
 namespace zs::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/option_table.h"
-#include "cli/verb.h"
+#include "cli/command/option_table.h"
+#include "cli/command/verb.h"
 
 namespace zs::cli {
 

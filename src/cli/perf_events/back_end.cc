@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/words.h"
+#include "cli/command/words.h"
 #include "host/machine_facts.h"
 
 namespace zs::cli {

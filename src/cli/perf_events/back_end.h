@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/command_line.h"
+#include "cli/command/command_line.h"
 #include "host/kernel_events.h"
 #include "host/targets.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
-#include "cli/own_signals.h"
+#include "cli/run/own_signals.h"
 
 namespace zs::cli {
 

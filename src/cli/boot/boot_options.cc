@@ -1,0 +1,185 @@
+#include "cli/boot/boot_options.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "arch/cpu_model.h"
+#include "base/descriptor.h"
+#include "cli/command/command_line.h"
+#include "cli/command/exit_status.h"
+#include "cli/command/memory_size.h"
+#include "cli/command/say.h"
+#include "cli/command/words.h"
+#include "cli/events/event_selection.h"
+#include "machine/memory.h"
+
+namespace zs::cli {
+namespace {
+
+constexpr ExitRow kStatuses[] = {
+    {"0",
+     "the guest has nothing more to do (HLT, a loop that nothing can end, a wait for a key), or it reset the PC,"
+     " or --break"},
+    {"N", "what the guest wrote to port F4H (debug-exit)"},
+    {"1", "a triple fault"},
+    {"2", "the guest needs what this PC has not"},
+    {"124", "the limit of instructions is reached"},
+    {"125", "a file cannot be read, written or booted"},
+    {"129", "wrong usage"},
+};
+
+std::vector<std::string> quirk_names() {
+  std::vector<std::string> names;
+  for (const arch::QuirkFact& row : arch::quirks()) names.emplace_back(row.name);
+  return names;
+}
+
+constexpr std::uint64_t kLargestFile = std::uint64_t{2} << 30;
+
+/// 0x9133 or 9133: an address is hexadecimal, as debuggers print it.
+std::optional<std::uint64_t> parse_address(std::string_view text) {
+  if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::optional<int> parse_boot(const Arguments& arguments, BootWords& words) {
+  CommandLine line("boot", "Runs a bare-metal program in a virtual PC with a complete PMU, and prints its screen.",
+                   "(--image FILE | --kernel FILE | --demo) [OPTIONS]");
+  line.group("What to boot");
+  line.value("--image", words.image, "FILE", "A raw floppy or disk image, from its boot sector, or an ISO 9660 image");
+  line.value("--drive", words.drive, "floppy|disk|cd", "What the image is (default: what its bytes say)");
+  line.value("--kernel", words.kernel, "FILE", "A Multiboot kernel or a plain ELF, 32 or 64 bits");
+  line.value("--append", words.append, "TEXT", "The kernel's command line, after its name");
+  line.values("--module", words.modules, "FILE [ARGS]", "A Multiboot module, with its command line; may be repeated");
+  line.flag("--demo", words.demo, "Built-in guests, each beside what the manual promises");
+  line.group("The PC");
+  line.value("--cpu", words.cpu, "MODEL", "Its CPU model (default: westmere for --demo, else skylake-server)");
+  line.values("--quirk", words.quirks, "QUIRK", "A quirk or erratum of a processor, on; may be repeated");
+  line.value("--mem", words.memory, "SIZE", "Memory, with K, M or G (default: 512M)");
+  line.number("--max-instructions", words.max_instructions, 1, "N", "Stop after so many instructions, with status 124");
+  line.group("What to show");
+  line.value("--screen", words.screen, "text|json", "How to print the screen (default: text)");
+  line.value("--serial", words.serial, "stdio|FILE", "Where COM1 sends to (default: nowhere)");
+  line.value("--screenshot", words.screenshot, "FILE", "The last picture of mode 13h, as PNG");
+  line.value("--ds-log", words.ds_log, "FILE", "The Debug Store at each interrupt request and at the end");
+  line.value("--trace", words.trace, "FILE", "Every instruction and control transfer");
+  line.group("Debugging");
+  line.values("--break", words.breakpoints, "ADDR", "Stop before this linear address and print registers");
+  line.value("--gdb", words.gdb, "PORT", "Wait for gdb at this port of 127.0.0.1; 0: any free one");
+  line.note(
+      "The screen goes to standard output, how the run ended to standard error.\n"
+      "FILE may be - for standard output. Addresses are hexadecimal.");
+  line.known_words("QUIRK", "", quirk_names());
+  line.exit_statuses(kStatuses);
+  if (const auto done = line.parse(arguments)) return done;
+  if (!line.program().empty()) {
+    say(Error{"boot: what is '" + line.program().front() + "' for?", "zeroskid boot --image FILE, or --kernel FILE"});
+    return kUsage;
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<std::byte>> read_whole_file(const std::string& path) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto failed = [&path] {
+    return Error{path + ": cannot be read: " + std::strerror(errno), "check the path and its permissions"};
+  };
+  if (!file) return failed();
+  std::vector<std::byte> bytes;
+  struct stat facts {};
+  if (fstat(file.get(), &facts) == 0 && S_ISREG(facts.st_mode) &&
+      static_cast<std::uint64_t>(facts.st_size) <= kLargestFile) {
+    bytes.reserve(static_cast<std::size_t>(facts.st_size));
+  }
+  std::vector<std::byte> piece(1 << 16);
+  for (;;) {
+    const ssize_t got = read(file.get(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failed();
+    if (got == 0) break;
+    bytes.insert(bytes.end(), piece.begin(), piece.begin() + got);
+    if (bytes.size() > kLargestFile) return Error{path + ": is larger than 2 GiB", ""};
+  }
+  return bytes;
+}
+
+Result<BootPlan> plan_boot(const BootWords& words) {
+  const int sources = !words.image.empty() + !words.kernel.empty() + words.demo;
+  if (sources != 1) {
+    return Error{sources == 0 ? "boot: nothing to boot" : "boot: --image, --kernel and --demo exclude one another",
+                 "zeroskid boot --image FILE, or --kernel FILE, or --demo"};
+  }
+  if (words.kernel.empty() && (!words.append.empty() || !words.modules.empty())) {
+    return Error{"boot: --append and --module are for --kernel", "a disk image has no command line"};
+  }
+  BootPlan plan;
+  if (!words.drive.empty()) {
+    if (words.image.empty()) return Error{"boot: --drive is for --image", "it says what the image is"};
+    using machine::DriveKind;
+    constexpr std::pair<std::string_view, DriveKind> kDrives[] = {
+        {"floppy", DriveKind::Floppy}, {"disk", DriveKind::HardDisk}, {"cd", DriveKind::Cd}};
+    for (const auto& [name, kind] : kDrives) {
+      if (words.drive == name) plan.drive = kind;
+    }
+    if (!plan.drive) return Error{"--drive " + words.drive + ": floppy, disk or cd", ""};
+  }
+  const std::string model = !words.cpu.empty() ? words.cpu
+                            : words.demo       ? "westmere"
+                                               : std::string(arch::kDefaultCpuModel);
+  const auto cpu = choose_cpu_model({.name = model});
+  if (!cpu) return cpu.error();
+  plan.cpu = *cpu;
+  if (plan.cpu->vendor != arch::Vendor::Intel && (words.demo || !words.ds_log.empty())) {
+    return Error{"boot: " + std::string(plan.cpu->name) + " has no Debug Store, which " +
+                     (words.demo ? "--demo shows" : "--ds-log prints"),
+                 "take a CPU model of Intel's"};
+  }
+  plan.quirks = plan.cpu->quirks;
+  for (const std::string& name : words.quirks) {
+    const arch::QuirkFact* const quirk = arch::find_quirk(name);
+    if (quirk == nullptr) {
+      return Error{"--quirk " + name + ": no such quirk", "quirks: " + joined(quirk_names(), ", ")};
+    }
+    plan.quirks = plan.quirks.with(quirk->quirk);
+  }
+  const auto memory = parse_memory_size(words.memory);
+  if (!memory) return Error{"--mem " + words.memory + ": no size", "a number with K, M or G, for example 512M"};
+  if (*memory < machine::kLeastMemory || *memory > machine::kMostMemory || *memory % machine::kPageBytes != 0) {
+    return Error{"--mem " + words.memory + ": 2M to 3G are possible, in steps of 4K", ""};
+  }
+  plan.memory_bytes = *memory;
+  plan.limit = words.max_instructions == 0 ? std::numeric_limits<std::uint64_t>::max() : words.max_instructions;
+  for (const std::string& word : words.breakpoints) {
+    const auto address = parse_address(word);
+    if (!address) return Error{"--break " + word + ": no address", "hexadecimal digits, with or without 0x"};
+    plan.breakpoints.push_back(*address);
+  }
+  if (words.screen != "text" && words.screen != "json") {
+    return Error{"--screen " + words.screen + ": text or json", ""};
+  }
+  plan.json = words.screen == "json";
+  if (!words.gdb.empty()) {
+    std::uint16_t port = 0;
+    const auto [end, error] = std::from_chars(words.gdb.data(), words.gdb.data() + words.gdb.size(), port);
+    if (error != std::errc() || end != words.gdb.data() + words.gdb.size()) {
+      return Error{"--gdb " + words.gdb + ": no port", "a number from 0 to 65535; gdb then says: target remote :PORT"};
+    }
+    plan.gdb_port = port;
+  }
+  return plan;
+}
+
+}  // namespace zs::cli

@@ -1,0 +1,50 @@
+// What `zeroskid boot` was asked for, as words and then checked: files read, sizes and addresses understood.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arch/quirks.h"
+#include "base/result.h"
+#include "cli/command/arguments.h"
+#include "machine/boot/disk_image.h"
+
+namespace zs::arch {
+struct CpuModel;
+}
+
+namespace zs::cli {
+
+/// As typed.
+struct BootWords {
+  std::string image, kernel, append;
+  std::vector<std::string> modules, breakpoints, quirks;
+  std::string cpu, memory = "512M", screen = "text", serial, ds_log, trace, gdb, drive, screenshot;
+  std::uint64_t max_instructions = 0;  // 0: no limit
+  bool demo = false;
+};
+
+/// Parses the command line. returns an exit status if there is nothing to run
+std::optional<int> parse_boot(const Arguments& arguments, BootWords& words);
+
+struct BootPlan {
+  const arch::CpuModel* cpu = nullptr;
+  arch::QuirkSet quirks;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t limit = 0;
+  std::vector<std::uint64_t> breakpoints;
+  bool json = false;
+  std::optional<std::uint16_t> gdb_port;
+  std::optional<machine::DriveKind> drive;
+};
+
+/// Everything but the files.
+Result<BootPlan> plan_boot(const BootWords& words);
+
+/// returns  the file's bytes, or an error that names it
+Result<std::vector<std::byte>> read_whole_file(const std::string& path);
+
+}  // namespace zs::cli

@@ -1,0 +1,263 @@
+// `zeroskid boot`: the virtual PC, headless. Boots, runs to the end, prints the screen and how it ended.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "arch/cpu_model.h"
+#include "cli/boot/boot_demo.h"
+#include "cli/boot/boot_options.h"
+#include "cli/command/exit_status.h"
+#include "cli/command/say.h"
+#include "cli/command/verb.h"
+#include "machine/boot/screen.h"
+#include "machine/boot/screenshot.h"
+#include "machine/boot_log.h"
+#include "machine/devices/vga.h"
+#include "machine/gdb/server.h"
+#include "machine/pc.h"
+#include "machine/state_text.h"
+#include "machine/vcpu/monitor.h"
+#include "machine/vcpu/vcpu.h"
+#include "report/json.h"
+
+namespace zs::cli {
+namespace {
+
+using machine::PcStop;
+using machine::PcStopKind;
+
+constexpr int kLimitReached = 124, kTripleFault = 1, kUnsupported = 2;
+
+/// A file to write to, buffered; "-" is standard output.
+class OutputFile {
+ public:
+  static Result<std::unique_ptr<OutputFile>> open(const std::string& path) {
+    if (path == "-") return std::make_unique<OutputFile>(stdout, false);
+    std::FILE* const file = std::fopen(path.c_str(), "we");
+    if (file == nullptr) {
+      return Error{path + ": cannot be written: " + std::strerror(errno), "choose another place"};
+    }
+    return std::make_unique<OutputFile>(file, true);
+  }
+  OutputFile(std::FILE* file, bool owned) : file_(file), owned_(owned) {}
+  ~OutputFile() {
+    std::fflush(file_);
+    if (owned_) std::fclose(file_);
+  }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  void write(std::string_view text) { std::fwrite(text.data(), 1, text.size(), file_); }
+
+ private:
+  std::FILE* file_;
+  bool owned_;
+};
+
+struct Outputs {
+  std::unique_ptr<OutputFile> serial, ds_log, trace;
+};
+
+Result<void> open_output(const std::string& path, std::unique_ptr<OutputFile>& into) {
+  if (path.empty()) return {};
+  auto file = OutputFile::open(path == "stdio" ? "-" : path);
+  if (!file) return file.error();
+  into = std::move(*file);
+  return {};
+}
+
+std::string name_of(PcStopKind kind) {
+  switch (kind) {
+    case PcStopKind::Idle: return "idle";
+    case PcStopKind::DebugExit: return "debug-exit";
+    case PcStopKind::Limit: return "limit";
+    case PcStopKind::TripleFault: return "triple-fault";
+    case PcStopKind::Reset: return "reset";
+    case PcStopKind::Unsupported: return "unsupported";
+    case PcStopKind::Breakpoint: return "breakpoint";
+    case PcStopKind::Watchpoint: return "watchpoint";
+  }
+  return "?";
+}
+
+int exit_status_of(const PcStop& stop) {
+  switch (stop.kind) {
+    case PcStopKind::DebugExit: return stop.status;
+    case PcStopKind::Limit: return kLimitReached;
+    case PcStopKind::TripleFault: return kTripleFault;
+    case PcStopKind::Unsupported: return kUnsupported;
+    default: return 0;
+  }
+}
+
+/// "idle: halted after 1,234 instructions"
+std::string ending(const PcStop& stop, machine::Pc& pc) {
+  const std::string after = " after " + with_separators(pc.retired()) + " instructions";
+  switch (stop.kind) {
+    case PcStopKind::Idle: return "idle: " + stop.detail + after;
+    case PcStopKind::DebugExit: return fmt::format("debug-exit with status {}{}", stop.status, after);
+    case PcStopKind::Limit:
+      return (stop.detail.empty() ? "the limit of instructions is reached" : stop.detail) + std::string(after);
+    case PcStopKind::TripleFault: return "triple fault: " + stop.detail + after;
+    case PcStopKind::Reset: return "the guest asked for a reset" + after;
+    case PcStopKind::Unsupported: return "not supported: " + stop.detail + after;
+    case PcStopKind::Breakpoint: return fmt::format("breakpoint at {:x}{}", stop.address, after);
+    case PcStopKind::Watchpoint: return fmt::format("watchpoint at {:x}{}", stop.address, after);
+  }
+  return "?";
+}
+
+void say_what_was_not_offered(const machine::NotOffered& note) {
+  if (note.times == 0) return;
+  say(Error{fmt::format("boot: at {:x}: the guest used {} ({}), which this PC's processor has not: #UD, {} in all",
+                        note.linear, note.name, note.set, note.times),
+            "CPUID offers none of it: build the guest for plain x86-64, or have it ask CPUID first"});
+}
+
+/// What the image was taken for, and that the screen is more than its text.
+void say_what_it_was(const BootWords& words, machine::Pc& pc) {
+  if (pc.disk() != nullptr) say("boot: " + words.image + " is " + pc.disk()->description());
+  if (pc.vga().shows() != machine::Vga::Shows::Text && words.screenshot.empty()) {
+    say("boot: the screen shows graphics, which is not in its text: --screenshot FILE writes the picture of mode 13h");
+  }
+}
+
+/// returns whether the picture is written, if one was asked for
+bool write_screenshot(const BootWords& words, machine::Pc& pc) {
+  if (words.screenshot.empty()) return true;
+  const auto picture = machine::screenshot(pc.memory(), pc.vga());
+  if (!picture) {
+    say(picture.error());
+    return false;
+  }
+  auto file = OutputFile::open(words.screenshot);
+  if (!file) {
+    say(file.error());
+    return false;
+  }
+  (*file)->write({reinterpret_cast<const char*>(picture->data()), picture->size()});
+  return true;
+}
+
+bool shows_state(PcStopKind kind) {
+  return kind == PcStopKind::TripleFault || kind == PcStopKind::Unsupported || kind == PcStopKind::Breakpoint;
+}
+
+std::string screen_json(const PcStop& stop, machine::Pc& pc, const arch::CpuModel& cpu) {
+  report::Json rows = report::Json::array();
+  for (const machine::ScreenRow& row : machine::screen_rows(pc.memory())) {
+    std::string attributes;
+    for (const std::uint8_t attribute : row.attributes) attributes += fmt::format("{:02x}", attribute);
+    rows.push_back({{"text", row.text()}, {"attributes", attributes}});
+  }
+  report::Json page = {{"cpu", cpu.name},
+                       {"stop", name_of(stop.kind)},
+                       {"detail", stop.detail},
+                       {"exit_status", exit_status_of(stop)},
+                       {"instructions", pc.retired()},
+                       {"columns", machine::kColumns},
+                       {"screen", rows}};
+  if (pc.disk() != nullptr) page["drive"] = pc.disk()->description();
+  page["graphics"] = pc.vga().shows() != machine::Vga::Shows::Text;
+  if (shows_state(stop.kind)) page["state"] = machine::state_text(pc.cpu().state());
+  return page.dump(2) + "\n";
+}
+
+Result<void> load(const BootWords& words, const BootPlan& plan, machine::Pc& pc) {
+  const std::string& path = words.image.empty() ? words.kernel : words.image;
+  auto bytes = read_whole_file(path);
+  if (!bytes) return bytes.error();
+  if (!words.image.empty()) {
+    auto disk = machine::DiskImage::make(std::move(*bytes), path, plan.drive);
+    if (!disk) return disk.error();
+    pc.boot_disk(std::move(*disk));
+    return {};
+  }
+  machine::MultibootInput input{.kernel = std::move(*bytes), .kernel_name = path, .command_line = path, .modules = {}};
+  if (!words.append.empty()) input.command_line += " " + words.append;
+  for (const std::string& word : words.modules) {
+    auto module = read_whole_file(word.substr(0, word.find(' ')));
+    if (!module) return module.error();
+    input.modules.push_back({std::move(*module), word});
+  }
+  return pc.boot_kernel(input);
+}
+
+int run_boot(const Arguments& arguments) {
+  BootWords words;
+  if (const auto done = parse_boot(arguments, words)) return *done;
+  const auto plan = plan_boot(words);
+  if (!plan) {
+    say(plan.error());
+    return kUsage;
+  }
+  if (words.demo) return run_boot_demo(*plan);
+
+  Outputs outputs;
+  for (const auto& [path, file] : {std::pair{&words.serial, &outputs.serial}, std::pair{&words.ds_log, &outputs.ds_log},
+                                   std::pair{&words.trace, &outputs.trace}}) {
+    if (const auto opened = open_output(*path, *file); !opened) {
+      say(opened.error());
+      return kToolFailed;
+    }
+  }
+  machine::BootLog log;
+  machine::PcConfig config{.cpu = plan->cpu, .quirks = plan->quirks, .memory_bytes = plan->memory_bytes};
+  if (outputs.serial) {
+    config.serial = [&outputs](std::uint8_t byte) {
+      const char letter = static_cast<char>(byte);
+      outputs.serial->write({&letter, 1});
+    };
+  }
+  config.note = [](const std::string& text) { say("boot: " + text); };
+  if (outputs.ds_log) log.log_debug_store(config, [&outputs](std::string_view text) { outputs.ds_log->write(text); });
+  if (outputs.trace) log.log_trace(config, [&outputs](std::string_view text) { outputs.trace->write(text); });
+  auto made = machine::Pc::make(std::move(config));
+  if (!made) {
+    say(made.error());
+    return kToolFailed;
+  }
+  machine::Pc& pc = **made;
+  log.set_pc(pc, *plan->cpu, plan->quirks);
+  if (const auto loaded = load(words, *plan, pc); !loaded) {
+    say(loaded.error());
+    return kToolFailed;
+  }
+  for (const std::uint64_t address : plan->breakpoints) pc.cpu().monitor().add_breakpoint(address);
+
+  PcStop stop;
+  if (plan->gdb_port) {
+    auto served = machine::gdb::serve(pc, plan->limit, *plan->gdb_port, [](std::uint16_t port) {
+      say(fmt::format("boot: waiting for gdb: target remote 127.0.0.1:{}", port));
+    });
+    if (!served) {
+      say(served.error());
+      return kToolFailed;
+    }
+    stop = *served;
+  } else {
+    stop = pc.run(plan->limit);
+  }
+  log.finish();
+  std::fflush(stdout);
+  write_all(STDOUT_FILENO, plan->json ? screen_json(stop, pc, *plan->cpu) : machine::screen_text(pc.memory()));
+  say("boot: " + ending(stop, pc));
+  say_what_was_not_offered(pc.cpu().not_offered());
+  say_what_it_was(words, pc);
+  const bool pictured = write_screenshot(words, pc);
+  if (shows_state(stop.kind)) write_all(STDERR_FILENO, machine::state_text(pc.cpu().state()));
+  const int status = exit_status_of(stop);
+  return status == 0 && !pictured ? kToolFailed : status;
+}
+
+}  // namespace
+
+const Verb kBootVerb{"boot", "Run a bare-metal program in a virtual PC with a complete PMU", run_boot};
+
+}  // namespace zs::cli

@@ -1,0 +1,45 @@
+#include "cli/command/output.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "cli/command/exit_status.h"
+#include "cli/command/say.h"
+
+namespace zs::cli {
+
+std::optional<int> Output::open_file(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  path_ = path;
+  descriptor_ = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor_ >= 0) return std::nullopt;
+  say(Error{path + ": cannot create: " + std::strerror(errno), "choose another place with -o FILE"});
+  return kToolFailed;
+}
+
+void Output::add(const std::string& text) {
+  text_ += text;
+  if (text_.size() >= kMuch) flush();
+}
+
+bool Output::flush() {
+  for (std::string_view rest = text_; !rest.empty() && whole_;) {
+    const ssize_t done = write(descriptor_, rest.data(), rest.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done > 0) {
+      rest.remove_prefix(static_cast<std::size_t>(done));
+      continue;
+    }
+    whole_ = false;
+    if (path_.empty()) break;
+    say(Error{path_ + ": " + std::strerror(errno) + "; the counts are not in it, or not all of them",
+              "choose another place with -o FILE"});
+  }
+  text_.clear();
+  return whole_ || path_.empty();
+}
+
+}  // namespace zs::cli

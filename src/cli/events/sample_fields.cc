@@ -1,0 +1,80 @@
+#include "cli/events/sample_fields.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include "arch/events/event.h"
+#include "base/items.h"
+#include "cli/command/words.h"
+#include "profile/perf_data.h"
+#include "session/wire.h"
+
+namespace zs::cli {
+namespace {
+
+using session::Callchain;
+
+constexpr std::uint32_t kUsualStackBytes = 8192;
+
+}  // namespace
+
+profile::CallchainMode mode_in_file(Callchain mode) {
+  switch (mode) {
+    case Callchain::None: return profile::CallchainMode::None;
+    case Callchain::Exact:
+    case Callchain::FramePointers: return profile::CallchainMode::FramePointers;
+    case Callchain::Dwarf: return profile::CallchainMode::Dwarf;
+    case Callchain::LbrCallStack: return profile::CallchainMode::LastBranches;
+  }
+  return profile::CallchainMode::None;
+}
+
+Result<CallchainChoice> parse_callchain(const std::string& text) {
+  if (text == "exact") return CallchainChoice{.mode = Callchain::Exact};
+  if (text == "fp") return CallchainChoice{.mode = Callchain::FramePointers};
+  if (text == "lbr") return CallchainChoice{.mode = Callchain::LbrCallStack};
+  if (text == "dwarf") return CallchainChoice{.mode = Callchain::Dwarf, .stack_bytes = kUsualStackBytes};
+  if (text.starts_with("dwarf,")) {
+    std::uint32_t bytes = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + 6, end, bytes);
+    if (error != std::errc() || stop != end || bytes < 8 || bytes % 8 != 0 || bytes > session::kMaxUserStack) {
+      return Error{"--call-graph " + text + ": the stack size must be a multiple of 8 up to " +
+                       std::to_string(session::kMaxUserStack),
+                   "--call-graph dwarf takes " + std::to_string(kUsualStackBytes)};
+    }
+    return CallchainChoice{.mode = Callchain::Dwarf, .stack_bytes = bytes};
+  }
+  return Error{"--call-graph " + text + ": no such way to get call chains", "exact, fp, dwarf, dwarf,SIZE, or lbr"};
+}
+
+std::vector<std::string> register_names() {
+  namespace perf = profile::perf;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < perf::kNamedRegisters; ++i) {
+    if ((perf::kAllGeneralRegisters >> i & 1) == 0) continue;
+    std::string& name = names.emplace_back(perf::kRegisterNames[i]);
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  }
+  return names;
+}
+
+Result<std::uint64_t> parse_registers(const std::string& text) {
+  namespace perf = profile::perf;
+  if (text == "true") return perf::kAllGeneralRegisters;
+  std::uint64_t mask = 0;
+  for (const std::string_view name : items_of(text)) {
+    std::uint64_t bit = 0;
+    for (std::size_t i = 0; i < perf::kNamedRegisters; ++i) {
+      if ((perf::kAllGeneralRegisters >> i & 1) == 0) continue;
+      if (arch::equal_case_blind(perf::kRegisterNames[i], name)) bit = std::uint64_t{1} << i;
+    }
+    if (bit == 0)
+      return Error{"--intr-regs: no register " + std::string(name), "registers: " + joined(register_names())};
+    mask |= bit;
+  }
+  return mask;
+}
+
+}  // namespace zs::cli

@@ -1,0 +1,120 @@
+// `zeroskid list`: which events there are, what their numbers are worth, and what a select word means.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "cli/command/command_line.h"
+#include "cli/command/exit_status.h"
+#include "cli/command/page.h"
+#include "cli/command/say.h"
+#include "cli/command/verb.h"
+#include "cli/command/words.h"
+#include "cli/events/event_selection.h"
+#include "cli/list/list_page.h"
+#include "cli/list/metric_list.h"
+#include "cli/list/model_list.h"
+
+namespace zs::cli {
+namespace {
+
+constexpr int kNothingMatches = 1;
+constexpr ExitRow kStatuses[] = {
+    {"0", "something matches"},
+    {"1", "nothing matches"},
+    {"129", "wrong usage"},
+};
+
+struct Options {
+  std::vector<std::string> globs;
+  CpuChoice cpu;
+  bool verbose = false, names = false, json = false, no_pager = false;
+};
+
+std::optional<int> parse(const Arguments& arguments, Options& options) {
+  CommandLine line("list", "Lists the events that -e takes, with what their numbers are worth.",
+                   "[GLOB | 0xSELECT]... [OPTIONS]");
+  line.words(options.globs, "EVENTS");
+  line.flag("-v,--verbose", options.verbose, "Events that are not modelled too, aliases, and what is missing");
+  line.flag("--names", options.names, "Names alone, one a line");
+  line.flag("--json", options.json, "One JSON object (docs/formats/list-json.md)");
+  line.flag("--no-pager", options.no_pager, "Straight to the terminal, also what is longer than it");
+  line.named_value("--cpu,--model", options.cpu.name, options.cpu.option, "MODEL", "Events of this CPU model");
+  line.note(
+      "GLOB is compared with names and aliases; where nothing matches, names that contain it are listed.\n"
+      "0xSELECT is a word as IA32_PERFEVTSELx (AMD: PERF_CTLx) takes it: its fields, and what it counts.\n"
+      "`metrics` lists what stat -M takes instead, `models` the CPU models.\n"
+      "-e also takes rNNNN, cpu/event=N,umask=N,.../ and these words; :p :pp :ppp sample precisely.\n"
+      "PRECISE is what the vendor promises of PEBS: only = made for it, distribution = the overflowing instruction\n"
+      "itself is recorded. Here :p samples every event precisely.");
+  line.exit_statuses(kStatuses);
+  return line.parse(arguments);
+}
+
+std::string lines_of(const std::vector<std::string>& names) { return names.empty() ? "" : joined(names, "\n") + "\n"; }
+
+std::vector<std::string> event_names(const std::vector<ListedEvent>& events) {
+  std::vector<std::string> names;
+  names.reserve(events.size());
+  for (const ListedEvent& event : events) names.push_back(event.name);
+  return names;
+}
+
+bool is_select_word(const std::string& text) {
+  return text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') &&
+         text.find_first_not_of("0123456789abcdefABCDEF", 2) == std::string::npos;
+}
+
+int run_list(const Arguments& arguments) {
+  Options options;
+  if (const auto done = parse(arguments, options)) return *done;
+  const auto cpu = choose_cpu_model(options.cpu);
+  if (!cpu) {
+    say(cpu.error());
+    return kUsage;
+  }
+  const arch::CpuModel& model = **cpu;
+  Page out(options.no_pager ? Page::Pager::None : Page::Pager::Wanted);
+
+  if (options.globs == std::vector<std::string>{"metrics"}) {
+    out.print(options.json    ? metric_list_json(model)
+              : options.names ? lines_of(metric_names(model))
+                              : metric_list_page(model));
+    return out.status();
+  }
+  if (options.globs == std::vector<std::string>{"models"}) {
+    out.print(options.json ? model_list_json() : options.names ? lines_of(model_names()) : model_list_page());
+    return out.status();
+  }
+  const auto words = std::stable_partition(options.globs.begin(), options.globs.end(), is_select_word);
+  const std::vector<std::string> globs(words, options.globs.end());
+  std::string page;
+  for (auto word = options.globs.begin(); word != words; ++word) {
+    page += options.json ? select_json(*word, model) : select_page(*word, model);
+  }
+  if (page.empty() || !globs.empty()) {
+    const PfmNames pfm;
+    std::vector<ListedEvent> events = list_events(model, pfm);
+    if (!globs.empty()) {
+      events = matching(events, globs);
+    } else if (!options.verbose && !options.json) {
+      std::erase_if(events, [](const ListedEvent& event) { return event.kind == ListedClass::NotModelled; });
+    }
+    if (events.empty()) {
+      say(Error{"list: no event of " + std::string(model.name) + " matches '" + globs.front() + "'",
+                "zeroskid list -v shows every event"});
+      return kNothingMatches;
+    }
+    page += options.json    ? list_json(model, events)
+            : options.names ? lines_of(event_names(events))
+                            : list_page(model, events, options.verbose);
+  }
+  out.print(page);
+  return out.status();
+}
+
+}  // namespace
+
+const Verb kListVerb{"list", "Events, their class, code and description", run_list};
+
+}  // namespace zs::cli

@@ -1,0 +1,173 @@
+// `zeroskid plot`: the windows of `stat -I` as curves, in the terminal or as a picture, and their phases.
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/command/command_line.h"
+#include "cli/command/exit_status.h"
+#include "cli/command/say.h"
+#include "cli/command/terminal.h"
+#include "cli/command/verb.h"
+#include "cli/plot/plot_rates.h"
+#include "cli/report/recording_input.h"
+#include "profile/foreign_tables.h"
+#include "profile/window_table.h"
+#include "report/plot_figure.h"
+#include "report/plot_html.h"
+#include "report/plot_svg.h"
+#include "report/plot_text.h"
+
+namespace zs::cli {
+namespace {
+
+constexpr std::size_t kUsualWidth = 80;
+constexpr std::size_t kMostWidth = 10'000;  // chosen: wider than any screen, and no allocation to speak of
+
+constexpr ExitRow kStatuses[] = {
+    {"0", "drawn"},
+    {"125", "the table cannot be read, or a file not be written"},
+    {"129", "wrong usage"},
+};
+
+struct Options {
+  std::vector<std::string> files, metrics;
+  std::string svg, html, csv, colour = "auto";
+  std::uint64_t width = 0, height = 4, thread = 0;
+  bool phases = false, ascii = false;
+  ColourChoice colour_choice = ColourChoice::Auto;
+
+  bool writes_a_file() const { return !svg.empty() || !html.empty() || !csv.empty(); }
+};
+
+std::optional<Error> wrong_usage(Options& options) {
+  if (options.files.size() != 1) {
+    return Error{options.files.empty() ? "no table of windows to plot"
+                                       : "plot: one table at a time, not also '" + options.files[1] + "'",
+                 "zeroskid stat -I 50000i --format csv -o FILE PROGRAM makes one; zeroskid plot FILE shows it"};
+  }
+  if (!parse_colour(options.colour, options.colour_choice)) {
+    return Error{"--color " + options.colour + ": no such choice", "auto, always or never"};
+  }
+  if (options.width != 0 && (options.width < report::kLeastPlotWidth || options.width > kMostWidth)) {
+    return Error{"--width " + std::to_string(options.width) + ": from " + std::to_string(report::kLeastPlotWidth) +
+                     " to " + std::to_string(kMostWidth) + " columns",
+                 ""};
+  }
+  if (options.height > 100) return Error{"--height " + std::to_string(options.height) + ": 100 lines at most", ""};
+  return std::nullopt;
+}
+
+std::optional<int> parse(const Arguments& arguments, Options& options) {
+  CommandLine line("plot", "Draws the windows of a run as curves over its instructions.", "FILE [OPTIONS]");
+  line.words(options.files, "FILE");
+  line.group("What is shown");
+  line.number("--thread", options.thread, 1, "TID", "This thread [the one with the most instructions]");
+  line.values("-M,--metrics", options.metrics, "METRICS",
+              "Metrics too, separated by commas, made of the events in the table; `zeroskid list metrics` shows them");
+  line.flag("--phases", options.phases, "A table of the phases, with their rates");
+  line.group("In the terminal");
+  line.number("--width", options.width, 1, "COLUMNS", "How wide [COLUMNS, the terminal's width, or 80]");
+  line.number("--height", options.height, 1, "LINES", "How high each strip [4]");
+  line.flag("--ascii", options.ascii, "No block characters, also where the locale has UTF-8");
+  line.value("--color", options.colour, "auto|always|never", "When to colour [auto]");
+  line.group("As files, instead");
+  line.value("--html", options.html, "FILE",
+             "A page that needs nothing but itself: values under the pointer, zoom, tables");
+  line.value("--svg", options.svg, "FILE", "A picture");
+  line.value("--csv", options.csv, "FILE", "The numbers of the curves; - is stdout");
+  line.note(
+      "FILE is a table of windows, as zeroskid stat -I 50000i --format csv or hpctool-csv writes, or perf stat -I MS "
+      "-x,\n"
+      "or CSV of numbers with a header (docs/formats/windows.md); - is stdin.\n"
+      "Rates are events per 1000 instructions, or per second where those are not counted; instructions per cycle "
+      "where\n"
+      "cycles are. Phases: docs/phases.md.");
+  line.exit_statuses(kStatuses);
+  if (const auto done = line.parse(arguments)) return done;
+  if (const auto error = wrong_usage(options)) {
+    say(*error);
+    return kUsage;
+  }
+  return std::nullopt;
+}
+
+/// What was asked for, or COLUMNS, or the terminal's own width; never less than a plot needs.
+std::size_t plot_width(std::uint64_t asked) {
+  std::size_t width = asked;
+  if (width == 0) {  // also where stdout is no terminal, unlike terminal_width()
+    const char* const variable = std::getenv("COLUMNS");
+    const std::string_view columns = variable == nullptr ? "" : variable;
+    std::from_chars(columns.data(), columns.data() + columns.size(), width);
+  }
+  if (width == 0) width = terminal_width(STDOUT_FILENO);
+  if (width == 0) width = kUsualWidth;
+  return std::min(std::max(width, report::kLeastPlotWidth), kMostWidth);
+}
+
+bool write_file(const std::string& path, const std::string& text) {
+  if (path == "-") {
+    Page page;
+    page.print(text);
+    return page.ok();
+  }
+  std::FILE* const file = std::fopen(path.c_str(), "wbe");
+  bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file != nullptr) written = std::fclose(file) == 0 && written;
+  if (!written) say(Error{path + ": cannot write: " + std::strerror(errno), "choose another place"});
+  return written;
+}
+
+int run_plot(const Arguments& arguments) {
+  Options options;
+  if (const auto done = parse(arguments, options)) return *done;
+  const auto table = profile::read_table(options.files.front());
+  if (!table) {
+    say(table.error());
+    return kToolFailed;
+  }
+  if (!options.html.empty() && table->places != profile::Places::Instructions) {
+    say(Error{options.files.front() + ": --html draws over instructions, and this table does not count them",
+              "--svg, --csv and the terminal draw it"});
+    return kUsage;
+  }
+  std::optional<std::int32_t> thread;
+  if (options.thread != 0) thread = static_cast<std::int32_t>(std::min<std::uint64_t>(options.thread, INT32_MAX));
+  const auto curves = choose_curves(*table, options.metrics);
+  if (!curves) {
+    say(Error{options.files.front() + ": " + curves.error().message, curves.error().hint});
+    return kUsage;
+  }
+  const auto figure = report::make_figure(*table, thread, *curves);
+  if (!figure) {
+    say(Error{options.files.front() + ": " + figure.error().message, figure.error().hint});
+    return kToolFailed;
+  }
+  bool written = true;
+  if (!options.html.empty()) written = write_file(options.html, report::plot_html(*figure));
+  if (!options.svg.empty()) written = write_file(options.svg, report::plot_svg(*figure)) && written;
+  if (!options.csv.empty()) written = write_file(options.csv, report::rates_csv(*figure, figure->curve)) && written;
+  if (!written) return kToolFailed;
+
+  Page page;
+  const report::PlotTextStyle style{.width = plot_width(options.width),
+                                    .height = options.height,
+                                    .unicode = !options.ascii && locale_has_utf8(),
+                                    .colour = use_colour(options.colour_choice, STDOUT_FILENO)};
+  if (!options.writes_a_file()) page.print(report::plot_text(*figure, style));
+  if (options.phases) page.print((options.writes_a_file() ? "" : "\n") + report::phases_text(*figure, style.width));
+  return page.status();
+}
+
+}  // namespace
+
+const Verb kPlotVerb{"plot", "Windows as curves over the instructions, and phases", run_plot};
+
+}  // namespace zs::cli

@@ -1,0 +1,29 @@
+#include "cli/record/compression_option.h"
+
+#include <charconv>
+
+#include "profile/record_packer.h"
+
+namespace zs::cli {
+
+void add_compression_option(CommandLine& line, std::string& level) {
+  line.optional_value("-z,--compression-level", level, "[=LEVEL]",
+                      "Compress the records with zstd, from 1, the fastest, to 22. Branches of a trace stay as they "
+                      "are:\nperf could not read them [1]");
+}
+
+Result<int> compression_level(const std::string& text) {
+  constexpr int kUsual = 1;
+  if (text.empty()) return 0;
+  if (text == "true") return kUsual;
+  int level = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, level);
+  if (failure != std::errc() || stop != end || level < 1 || level > profile::RecordPacker::kHighestLevel) {
+    return Error{"-z=" + text + ": no level of compression",
+                 "1, which is the fastest, to " + std::to_string(profile::RecordPacker::kHighestLevel)};
+  }
+  return level;
+}
+
+}  // namespace zs::cli

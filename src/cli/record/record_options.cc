@@ -1,0 +1,508 @@
+#include "cli/record/record_options.h"
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <charconv>
+#include <utility>
+
+#include "arch/events/tables.h"
+#include "arch/records/bts.h"
+#include "base/items.h"
+#include "cli/command/command_line.h"
+#include "cli/command/exit_status.h"
+#include "cli/command/memory_size.h"
+#include "cli/command/say.h"
+#include "cli/command/words.h"
+#include "cli/events/branch_filter.h"
+#include "cli/events/sample_fields.h"
+#include "cli/mem/memory_events.h"
+#include "cli/perf_events/back_end.h"
+#include "cli/record/compression_option.h"
+#include "cli/run/detail_choice.h"
+#include "profile/event_attr.h"
+#include "profile/perf_data.h"
+#include "session/pmu_plan.h"
+#include "session/wire.h"
+
+namespace zs::cli {
+namespace {
+
+using session::Callchain;
+
+constexpr const char* kUsualEvent = "instructions:ppp";
+constexpr const char* kUsualEventWithoutPebs = "instructions";
+constexpr std::uint64_t kLeastThreshold = 3;  // the smallest latency that can be measured is 4
+
+struct Words {
+  std::vector<std::string> events;
+  std::uint64_t count = 0, frequency = 0, ds_records = 64;
+  bool no_heap = false, heap = false, stacks = false, any_branch = false, data = false, weight = false, raw = false;
+  std::string callchain, branches, registers;
+  RecordKind kind = RecordKind::Plain;
+  std::string formats;                  // RecordKind::Branches
+  std::string max_size;                 // of a trace
+  std::string compression;              // "": none; "true": the usual level
+  std::uint64_t last_branches = 0;      // likewise
+  std::string accesses = "load,store";  // RecordKind::Memory
+  std::uint64_t threshold = kUsualLatencyThreshold, schedule_seed = 0;
+  RunOptions run;
+  BackEndWords back_end;
+  std::uint64_t ring_pages = 128;
+};
+
+bool samples_memory(RecordKind kind) { return kind == RecordKind::Memory || kind == RecordKind::CacheLines; }
+
+/// As perf names processors: vendor, family, model, stepping.
+std::string cpu_id(const arch::CpuModel& model) {
+  const arch::Identity identity = arch::identity(model);
+  return std::string(arch::vendor_name(model)) + "," + std::to_string(identity.family) + "," +
+         std::to_string(identity.model) + "," + std::to_string(identity.stepping);
+}
+
+Result<void> choose_branches(const Words& words, const arch::CpuModel& model, RecordOptions& out) {
+  const bool wanted = words.any_branch || !words.branches.empty() || out.config.callchain == Callchain::LbrCallStack;
+  if (wanted && !model.has_lbr()) {
+    return Error{std::string(model.name) + " has no last-branch records",
+                 "leave " +
+                     std::string(out.config.callchain == Callchain::LbrCallStack ? "--call-graph lbr" : "-b and -j") +
+                     " out, or take --model " + std::string(arch::kDefaultCpuModel)};
+  }
+  if (words.any_branch || !words.branches.empty()) {
+    if (out.config.callchain == Callchain::LbrCallStack) {
+      return Error{"-b and --call-graph lbr both need the LBR stack", "take --call-graph fp"};
+    }
+    const auto filter = parse_branch_filter(words.branches.empty() ? "any" : words.branches);
+    if (!filter) return filter.error();
+    out.config.branch_stack = true;
+    out.config.lbr_select = filter->lbr_select;
+    out.description.branch_filter = filter->perf;
+  } else if (out.config.callchain == Callchain::LbrCallStack) {
+    out.config.lbr_select = call_stack_select();
+  }
+  return {};
+}
+
+/// An overflow arms PEBS and the next occurrence is recorded, so a period of 1 gives every second one (the arming
+/// rule).
+void warn_of_every_second(const session::EventSpec& event, const arch::CpuModel& model, RecordOptions& out) {
+  if (event.kind != session::EventKind::Hardware || event.precise == 0 || event.period != 1 || event.frequency != 0)
+    return;
+  const arch::Event* const row = arch::find_event(model, arch::PerfEvtSel{event.select});
+  if (event.precise_distribution || row == nullptr || row->meaning == nullptr) return;
+  const bool at_overflow = row->precise == arch::Precise::No ? model.pebs_of_any_event : !model.exact_counters.empty();
+  if (at_overflow) return;
+  const std::string plain = event.name.substr(0, event.name.rfind(':'));
+  out.notices.push_back(
+      Error{event.name + " -c 1: every second one is sampled; an overflow arms PEBS, which records the next",
+            "-e " + plain + " -c 1 samples each, at the instruction behind it"});
+}
+
+/// How much of a trace is kept.
+Result<void> bound_trace(const Words& words, RecordOptions& out) {
+  out.bound.branches = words.last_branches;
+  if (words.max_size.empty()) return {};
+  const auto bytes = parse_memory_size(words.max_size);
+  if (!bytes || *bytes < sizeof(arch::BtsRecord))
+    return Error{"--max-size " + words.max_size + ": no size", "a number with K, M or G, for example 512M"};
+  out.bound.bytes = *bytes;
+  return {};
+}
+
+/// Options of samples, beside a trace that has none.
+Result<void> refuse_for_a_trace(const Words& words) {
+  const std::pair<bool, const char*> of_samples[] = {{words.count != 0, "-c"},
+                                                     {words.frequency != 0, "-F"},
+                                                     {words.stacks, "-g"},
+                                                     {!words.callchain.empty(), "--call-graph"},
+                                                     {words.any_branch, "-b"},
+                                                     {!words.branches.empty(), "-j"},
+                                                     {!words.registers.empty(), "--intr-regs"},
+                                                     {words.data, "-d"},
+                                                     {words.weight, "-W"},
+                                                     {words.raw, "-R"}};
+  for (const auto& [given, option] : of_samples) {
+    if (given)
+      return Error{"intel_bts//: traces every branch and takes no samples, of which " + std::string(option) + " is",
+                   "leave " + std::string(option) + " out"};
+  }
+  return {};
+}
+
+Result<void> choose_events(const Words& words, const arch::CpuModel& model, RecordOptions& out) {
+  if (words.count != 0 && words.frequency != 0)
+    return Error{"-c and -F exclude each other", "-c N: one sample every N events"};
+  const SamplingDefaults sampling{
+      .sample = true, .period = words.count, .frequency = words.frequency != 0 ? words.frequency : kUsualFrequency};
+  std::vector<std::string> names = words.events;
+  if (words.kind == RecordKind::Branches) names = {"intel_bts//u"};
+  if (names.empty() && samples_memory(words.kind)) {
+    auto accesses = memory_events(words.accesses, words.threshold, model);
+    if (!accesses) return accesses.error();
+    names = std::move(*accesses);
+  }
+  if (names.empty()) names = {model.has_pebs() ? kUsualEvent : kUsualEventWithoutPebs};
+  auto selection = select_events(names, model, sampling);
+  if (!selection) return selection.error();
+  out.config.events = selection->events;
+  if (out.config.traces_branches() && out.config.events.size() != 1)
+    return Error{"intel_bts//: is recorded alone, without other events", "record them one after the other"};
+  if (out.config.traces_branches()) {
+    if (auto fits = refuse_for_a_trace(words); !fits) return fits;
+  } else if (words.last_branches != 0 || !words.max_size.empty()) {
+    return Error{"-S and --max-size: only a trace of branches is bounded",
+                 "-e intel_bts//u traces; -c N makes fewer samples"};
+  } else if (out.trace_filter.any()) {
+    return Error{"--filter, --region and --thread: only a trace of branches is filtered", "-e intel_bts//u traces"};
+  }
+  if (auto bounded = bound_trace(words, out); !bounded) return bounded;
+  out.instruction_event = instruction_event(*selection);
+  for (const EventGroup& group : selection->groups) {
+    out.description.groups.push_back({.name = "", .leader = group.leader, .members = group.members});
+  }
+  for (const session::EventSpec& event : selection->events) {
+    using arch::PerfEvtSel;
+    const std::uint64_t config = PerfEvtSel{event.select}.with(PerfEvtSel::user, 0).with(PerfEvtSel::kernel, 0).raw();
+    if (event.kind == session::EventKind::BranchTrace) {
+      out.description.events.push_back({.name = event.name, .type = profile::perf::kBranchTraceType, .period = 1});
+      continue;
+    }
+    if (event.kind == session::EventKind::IbsOp) {
+      // The kernel takes no exclusion of rings for it.
+      out.description.events.push_back({.name = event.name,
+                                        .type = profile::kIbsOpType,
+                                        .config = event.select,
+                                        .period = event.frequency != 0 ? event.frequency : event.period,
+                                        .frequency = event.frequency != 0,
+                                        .precise_ip = event.precise,
+                                        .exclude_kernel = false,
+                                        .exclude_hypervisor = false});
+      continue;
+    }
+    out.description.events.push_back({.name = event.name,
+                                      .config = config,
+                                      .config1 = event.latency_threshold,
+                                      .period = event.frequency != 0 ? event.frequency : event.period,
+                                      .frequency = event.frequency != 0,
+                                      .precise_ip = event.precise});
+  }
+  // Hand-overs of lines are questions of time, and of all that happens between two accesses of a line.
+  const char* const needs_all = out.config.log_sharing     ? "c2c record"
+                                : out.config.samples_ops() ? "instruction-based sampling"
+                                                           : "";
+  if (auto detail = choose_detail(words.run, model, out.config, needs_all); !detail) return detail;
+  // Its samples are there for where their data was, and between units nobody knows.
+  for (session::EventSpec& event : out.config.events)
+    event.only_in_units = out.config.in_units && samples_memory(words.kind) && event.has_address;
+  for (const session::EventSpec& event : out.config.events) warn_of_every_second(event, model, out);
+  out.description.branch_prediction_known = out.config.branch_stack && out.config.detail != session::Detail::Exact;
+  const auto banks = session::plan_banks(session::with_progress_event(out.config).events, model);
+  if (!banks) return banks.error();
+  out.pmus = banks->size();
+  return {};
+}
+
+Result<void> can_log_sharing(const session::RecordingConfig& config) {
+  if (config.detail != session::Detail::Full) {
+    return Error{"c2c record: --detail " + std::string(name_of(config.detail)) +
+                     " has no time, and who meets whom at a line depends on it",
+                 "leave --detail out"};
+  }
+  return {};
+}
+
+/// What its numbers are worth: how many, and what a sample says of its data.
+std::string class_of(const session::EventSpec& event, const session::RecordingConfig& config) {
+  if (config.is_estimated(event)) return "estimated";
+  if (event.detail != session::Detail::Exact) return "modelled";
+  if (!event.has_address || config.detail == session::Detail::Exact) return "exact";
+  return config.in_units ? "exact, its data sources modelled in units" : "exact, its data sources modelled";
+}
+
+Result<void> choose(const Words& words, RecordOptions& out) {
+  if (auto supported = check_run_options(words.run); !supported) return supported;
+  if (out.output == "-") {
+    return Error{"-o -: a recording cannot be written to a pipe yet", "name a file: -o FILE"};
+  }
+  const auto level = compression_level(words.compression);
+  if (!level) return level.error();
+  out.description.compression_level = *level;
+  const auto model = choose_cpu_model(words.run.cpu);
+  if (!model) return model.error();
+  out.config.cpu_model = (*model)->name;
+  apply(words.run, out.config);
+  out.config.ds_records = static_cast<std::uint32_t>(words.ds_records);
+  out.config.data_mappings = out.description.data_sources = words.data;
+  out.description.latencies = words.weight;
+  out.config.log_sharing = words.kind == RecordKind::CacheLines;
+  out.config.schedule_seed = words.schedule_seed;
+  out.config.raw_records = out.description.raw_records = words.raw;
+
+  if (words.stacks) out.config.callchain = Callchain::Exact;
+  if (!words.callchain.empty()) {
+    const auto choice = parse_callchain(words.callchain);
+    if (!choice) return choice.error();
+    out.config.callchain = choice->mode;
+    out.config.stack_bytes = choice->stack_bytes;
+    // perf unwinds with tables that it finds through the mapping they are in, which is not executable.
+    out.config.data_mappings = out.config.data_mappings || choice->mode == Callchain::Dwarf;
+  }
+  if (auto branches = choose_branches(words, **model, out); !branches) return branches;
+  if (auto events = choose_events(words, **model, out); !events) return events;
+  if (words.heap && words.no_heap) return Error{"--heap and --no-heap exclude each other", "one of them"};
+  // It would be most of what a sampled run of a program that allocates much takes.
+  const bool heap = samples_memory(words.kind) && !words.no_heap;
+  out.names_no_blocks = heap && out.config.in_units && !words.heap;
+  out.config.heap_blocks = heap && !out.names_no_blocks;
+  if (out.config.log_sharing) {
+    if (auto possible = can_log_sharing(out.config); !possible) return possible;
+  }
+
+  out.description.interrupt_registers = profile::perf::kAllGeneralRegisters;
+  if (!words.registers.empty()) {
+    const auto mask = parse_registers(words.registers);
+    if (!mask) return mask.error();
+    out.description.interrupt_registers = *mask;
+  }
+  out.description.callchain = mode_in_file(out.config.callchain);
+  if (out.config.stack_bytes != 0) out.description.stack_bytes = out.config.stack_bytes;
+  out.description.inherit = out.config.inherit;
+  out.description.machine = profile::this_machine();
+  out.description.machine.cpu_description = std::string((*model)->name) + " (zeroskid's software PMU)";
+  out.description.machine.cpu_id = cpu_id(**model);
+  out.description.machine.pmu_capabilities = {
+      {"branches", std::to_string((*model)->has_lbr() ? (*model)->lbr_entries : 0)},
+      {"max_precise", (*model)->has_pebs() ? "3" : "0"}};
+  out.description.version = ZEROSKID_VERSION;
+  out.description.notes = {{"back end", "software PMU"},
+                           {"CPU model", out.config.cpu_model},
+                           {"modelled core", core_in_words(out.config)},
+                           {"seed", std::to_string(out.config.seed)},
+                           {"virtual time", out.config.virtual_time ? "yes" : "no"},
+                           {"PMUs per thread", std::to_string(out.pmus)},
+                           {"PEBS records per PMI", std::to_string(out.config.records_per_pmi())}};
+  if (out.config.schedule_seed != 0)
+    out.description.notes.push_back({"schedule seed", std::to_string(out.config.schedule_seed)});
+  if (out.trace_filter.any()) out.description.notes.push_back({"trace filter", in_words(out.trace_filter)});
+  if (out.config.in_units) {
+    out.description.notes.push_back({"units", units_in_words(out.config.units) +
+                                                  "; samples of estimates are taken there, and their periods scaled"});
+  }
+  for (const session::EventSpec& event : out.config.events) {
+    out.description.notes.push_back({"class of " + event.name, class_of(event, out.config)});
+  }
+  return {};
+}
+
+/// Options that say how the software PMU works are not passed over where the kernel counts.
+Result<void> refuse_for_the_kernel(const Words& words, const RecordOptions& options) {
+  const std::pair<bool, const char*> ours[] = {{words.raw, "-R"},
+                                               {!words.max_size.empty(), "--max-size"},
+                                               {words.last_branches != 0, "-S"},
+                                               {options.trace_filter.any(), "--filter, --region or --thread"},
+                                               {words.run.virtual_time, "--virtual-time"},
+                                               {words.run.detail != "auto", "--detail"},
+                                               {!words.run.model_settings.empty(), "--model-set"},
+                                               {words.run.cores != 0, "--cores"},
+                                               {words.run.cpu.name != arch::kDefaultCpuModel, "--model"},
+                                               {words.run.precise_only, "--precise-only"}};
+  for (const auto& [given, option] : ours) {
+    if (given)
+      return Error{std::string(option) + ": only the software PMU knows it, and here the kernel counts",
+                   "--pmu=sw, or leave it out"};
+  }
+  return {};
+}
+
+/// Where the kernel counts: fills in out.perf_events, and leaves the rest alone.
+Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
+  if (words.kind != RecordKind::Plain) return {};
+  auto choice = choose_back_end(words.back_end, words.events);
+  if (!choice) return choice.error();
+  if (!*choice) return {};
+  if (auto fits = refuse_for_the_kernel(words, out); !fits) return fits;
+  if (!std::has_single_bit(words.ring_pages))
+    return Error{"-m " + std::to_string(words.ring_pages) + ": not a power of two", "-m 128"};
+  PerfSampling sampling{.period = words.count,
+                        .frequency = words.frequency,
+                        .callchain = !words.callchain.empty() ? words.callchain
+                                     : words.stacks           ? "fp"
+                                                              : "",
+                        .branches = !words.branches.empty() ? words.branches
+                                    : words.any_branch      ? "any"
+                                                            : "",
+                        .registers = words.registers,
+                        .data_sources = words.data,
+                        .latencies = words.weight,
+                        .inherit = !words.run.no_inherit};
+  const host::Permissions permissions = host::ask_permissions();
+  if (leave_out_the_kernel((*choice)->events, permissions)) {
+    out.notices.push_back(Error{"this user may not look into the kernel: only ring 3 is sampled",
+                                "as root: sysctl kernel.perf_event_paranoid=1"});
+  }
+  auto description = describe_perf_events(**choice, sampling);
+  if (!description) return description.error();
+  const auto level = compression_level(words.compression);
+  if (!level) return level.error();
+  description->compression_level = *level;
+  out.perf_events = PerfRecording{.choice = **std::move(choice),
+                                  .description = *std::move(description),
+                                  .permissions = permissions,
+                                  .ring_pages = words.ring_pages,
+                                  .output = out.output,
+                                  .quiet = out.quiet,
+                                  .verbose = out.verbose,
+                                  .program = out.program};
+  return {};
+}
+
+}  // namespace
+
+std::string name_of(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::Plain: break;
+    case RecordKind::Memory: return "mem record";
+    case RecordKind::CacheLines: return "c2c record";
+    case RecordKind::Branches: return "trace";
+  }
+  return "record";
+}
+
+namespace {
+
+const char* about(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::Plain: break;
+    case RecordKind::Memory:
+      return "Runs a program and samples its loads and stores, with where their data was and how long it took;\n"
+             "writes perf.data, which `zeroskid mem report` and perf read.";
+    case RecordKind::CacheLines:
+      return "Runs a program, samples its loads and stores, and keeps how its threads hand cache lines to each other;\n"
+             "writes perf.data, which `zeroskid c2c report` and perf read.";
+    case RecordKind::Branches:
+      return "Runs a program and traces every branch it takes: record -e intel_bts//u. Writes perf.data, which\n"
+             "`zeroskid trace report` shows as a tree of calls, `zeroskid script` branch by branch, and perf reads.\n"
+             "With --to, writes complete counts for optimisers: of the program, or of a recording if none is named.";
+  }
+  return "Runs a program and samples it; writes perf.data, which `zeroskid report` and perf read.";
+}
+
+void add_sample_options(CommandLine& line, Words& words) {
+  const RecordKind kind = words.kind;
+  const bool memory = samples_memory(kind);
+  line.group("What is sampled");
+  if (kind == RecordKind::Memory)
+    line.value("-t,--type", words.accesses, "load|store|load,store", "Which accesses [load,store]");
+  if (memory) {
+    line.number(kind == RecordKind::Memory ? "--ldlat" : "-l,--ldlat", words.threshold, kLeastThreshold, "N",
+                "Loads that take more than N core cycles [30]");
+  }
+  line.values("-e,--event", words.events, "EVENTS",
+              memory
+                  ? kind == RecordKind::Memory ? "Other events than those of -t" : "Other events than loads and stores"
+                  : "Events, separated by commas: instructions:ppp, mem_inst_retired.all_loads:pp, r81d0,\n"
+                    "{a,b}; `zeroskid list` shows them [instructions:ppp]");
+  line.number("-c,--count", words.count, 1, "N", "One sample every N events");
+  line.number("-F,--freq", words.frequency, 1, "N",
+              "N samples per 1,000,000,000 instructions; of modelled events more in the first 25,000,000 [4000]");
+  line.group("What a sample holds");
+  line.flag("-g", words.stacks, "The call chain, exact: of any program, whatever it was compiled with");
+  line.value("--call-graph", words.callchain, "exact|fp|dwarf[,BYTES]|lbr",
+             "The call chain as perf finds it: by frame pointers, from a copy of the stack, from the LBR");
+  line.flag("-b,--branch-any", words.any_branch, "The last taken branches");
+  line.value("-j,--branch-filter", words.branches, "KIND[,KIND...]",
+             "The last branches of some kinds: any, any_call, any_ret, call, cond, ind_call,\nind_jmp; u");
+  line.known_words("KIND", "", branch_filter_names());
+  line.optional_value("--intr-regs", words.registers, "[=REG[,REG...]]", "General registers, or some: ax,bx,ip [all]");
+  line.known_words("REG", "", register_names());
+  line.flag("-R,--raw-samples", words.raw, "The PEBS record itself, for `zeroskid script --raw`");
+  if (memory) {
+    words.data = words.weight = true;
+    line.flag("--heap", words.heap,
+              "Find out which block of the heap the data was in, also where the run is sampled: each call of the\n"
+              "program's allocator takes some microseconds then [of complete runs]");
+    line.flag("--no-heap", words.no_heap, "Do not find out");
+  } else {
+    line.flag("-d,--data", words.data,
+              "Where the data of a sample's access was; mappings of data, so that addresses have names");
+    line.flag("-W,--weight", words.weight, "How long the access took, core cycles");
+  }
+}
+
+void add_trace_options(CommandLine& line, Words& words, TraceExport& exports) {
+  line.group("For optimisers");
+  line.value("--to", words.formats, "FORMAT[=FILE][,FORMAT...]",
+             "Counts of branches as BOLT (fdata) or AutoFDO (autofdo)\nreads them [FILE: the recording's name and the "
+             "format's]");
+  line.known_words("FORMAT", "", {"fdata", "autofdo"});
+  line.value("--dso", exports.dso, "FILE", "Of this executable or library [the program]");
+  line.value("--input", exports.input.path, "FILE", "Where no program is named: the recording [perf.data]");
+}
+
+}  // namespace
+
+std::optional<int> parse_record_options(const Arguments& arguments, RecordOptions& options, RecordKind kind) {
+  const bool memory = samples_memory(kind);
+  CommandLine line(name_of(kind), about(kind), "[OPTIONS] [--] PROGRAM [ARGUMENTS]");
+  Words words;
+  words.kind = kind;
+  words.run.t_is_tid = kind != RecordKind::Memory;
+  words.run.has_targets = kind == RecordKind::Plain;
+  if (memory) words.run.least_detail = session::Detail::Fast;
+  if (kind == RecordKind::Branches) {
+    add_trace_options(line, words, options.exports);
+  } else {
+    add_sample_options(line, words);
+  }
+  line.group("The recording");
+  line.value("-o,--output", options.output, "FILE", "Where to [perf.data; an old one is kept as perf.data.old]");
+  if (kind == RecordKind::Plain) {
+    line.number("-m,--mmap-pages", words.ring_pages, 1, "N",
+                "With --pmu=hw: pages of memory for records, on each CPU; a power of two [128]");
+  }
+  add_compression_option(line, words.compression);
+  if (!memory) {
+    line.value("--max-size", words.max_size, "SIZE",
+               "Of a branch trace: so large may the file become; the last branches are kept, in a temporary "
+               "file\nbeside it until the end [any size]");
+    line.number("-S,--snapshot", words.last_branches, 1, "N", "Likewise: the last N branches");
+    add_trace_filter_options(line, options.trace_filter);
+  }
+  if (kind != RecordKind::Branches) {
+    line.number("--ds-records", words.ds_records, 1, "N",
+                "PEBS records per interrupt; always 1 with -F, -b and call chains [64]");
+  }
+  line.flag("-q,--quiet", options.quiet, "Say nothing but errors");
+  line.flag("-v,--verbose", options.verbose, "Say more: interrupts, records");
+  if (kind == RecordKind::Plain) add_back_end_options(line, words.back_end);
+  if (kind == RecordKind::CacheLines) {
+    line.number("--schedule-seed", words.schedule_seed, 0, "N",
+                "Another order of threads: each begins up to 20,000 cycles later, by chance [0: at once]");
+  }
+  add_run_options(line, words.run);
+  line.exit_statuses(kStatusesOfRuns);
+  if (const auto status = line.parse(arguments)) return status;
+  options.program = line.program();
+  auto chosen = choose_perf_events(words, options);
+  if (chosen && !options.perf_events) chosen = choose(words, options);
+  if (!chosen) {
+    say(chosen.error());
+    return kUsage;
+  }
+  if (kind == RecordKind::Branches) {
+    const std::string recording = options.program.empty() ? options.exports.input.path : options.output;
+    options.exports.input.path = recording;
+    if (const auto set = choose_formats(words.formats, options.exports); !set) {
+      say(set.error());
+      return kUsage;
+    }
+    if (!options.exports.files.empty() && options.program.empty()) return std::nullopt;
+  }
+  if (options.program.empty() && !(options.perf_events && options.perf_events->choice.targets.is_watching())) {
+    say(Error{"no program to record", "zeroskid " + name_of(kind) + " [OPTIONS] PROGRAM [ARGUMENTS]"});
+    return kUsage;
+  }
+  return std::nullopt;
+}
+
+}  // namespace zs::cli

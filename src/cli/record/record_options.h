@@ -1,0 +1,45 @@
+// The options of `zeroskid record`, read and checked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command/arguments.h"
+#include "cli/events/event_selection.h"
+#include "cli/perf_events/perf_record.h"
+#include "cli/record/last_branches.h"
+#include "cli/trace/trace_export.h"
+#include "cli/trace/trace_filter.h"
+#include "profile/recording.h"
+#include "session/config.h"
+
+namespace zs::cli {
+
+/// `record`; or `mem record` and `c2c record`: the same with other events and fields as usual; or `trace`: branches.
+enum class RecordKind : std::uint8_t { Plain, Memory, CacheLines, Branches };
+/// "record", "mem record", "c2c record", "trace"
+std::string name_of(RecordKind kind);
+
+struct RecordOptions {
+  session::RecordingConfig config;
+  profile::RecordingDescription description;  // but for the command line
+  std::string output = "perf.data";
+  bool quiet = false, verbose = false;
+  bool names_no_blocks = false;  // of the heap, although nobody said --no-heap
+  int instruction_event = -1;
+  TraceBound bound;               // of a trace
+  TraceFilterWords trace_filter;  // not placed yet
+  std::size_t pmus = 0;           // banks the events take
+  std::vector<Error> notices;     // to be said before the program runs
+  std::vector<std::string> program;
+  std::optional<PerfRecording> perf_events;  // the kernel counts: what is above is not looked at
+  TraceExport exports;                       // RecordKind::Branches: for optimisers, also of a recording that is there
+};
+
+/// returns nothing to go on, or the exit status (help was printed, or what is wrong was said)
+std::optional<int> parse_record_options(const Arguments& arguments, RecordOptions& options,
+                                        RecordKind kind = RecordKind::Plain);
+
+}  // namespace zs::cli

@@ -1,0 +1,188 @@
+#include "cli/record/record_sink.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "arch/records/bts.h"
+#include "cli/command/say.h"
+#include "cli/run/detail_choice.h"
+
+namespace zs::cli {
+namespace {
+
+using session::Origin;
+
+std::int64_t thread_key(const Origin& origin) {
+  return std::int64_t{origin.pid} << 32 | static_cast<std::uint32_t>(origin.tid);
+}
+
+void add(session::Statistics& sum, const session::Statistics& more) {
+  sum.pmis += more.pmis;
+  sum.records += more.records;
+  sum.lost += more.lost;
+  sum.filtered += more.filtered;
+}
+
+}  // namespace
+
+RecordSink::RecordSink(profile::PerfDataWriter writer, bool virtual_time, std::size_t estimated, TraceBound bound)
+    : writer_(std::move(writer)), units_(0, estimated) {
+  const auto parent = std::filesystem::path(writer_.path()).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  if (bound.any()) last_branches_.emplace(bound, profile::PerfDataWriter::kBytesBesidesBranches, folder);
+  if (!virtual_time) return;
+  order_ = std::make_unique<ProcessOrder>(
+      folder, [this](session::Message&& message) { std::visit([this](auto& m) { take(m); }, message); });
+}
+
+void RecordSink::receive(session::Message&& message) {
+  if (order_ != nullptr) return keep(order_->receive(std::move(message)));
+  std::visit([this](auto& m) { take(m); }, message);
+}
+
+void RecordSink::breathe() { keep(writer_.flush()); }
+
+/// Remembers the first error and tells of it at once: the program may run for hours yet.
+void RecordSink::keep(const Result<void>& result) {
+  if (result || error_) return;
+  error_ = result.error();
+  error_is_told_ = say(*error_);
+  say("the program runs on, unrecorded");
+}
+
+void RecordSink::take(session::Sample& sample) {
+  ++samples_;
+  keep(writer_.sample(sample));
+}
+
+void RecordSink::take(session::Hello& hello) {
+  if (hello.exec) waiting_exits_.erase(hello.origin.pid);
+  units_.receive(session::Hello(hello));
+}
+
+void RecordSink::take(session::Comm& comm) {
+  const Origin& o = comm.origin;
+  keep(writer_.comm(
+      {.pid = o.pid, .tid = o.tid, .time_ns = o.time_ns, .name = std::move(comm.comm), .exec = comm.exec}));
+}
+
+void RecordSink::take(session::Mmap& mmap) {
+  const Origin& o = mmap.origin;
+  keep(writer_.mmap({.pid = o.pid,
+                     .tid = o.tid,
+                     .time_ns = o.time_ns,
+                     .start = mmap.start,
+                     .length = mmap.length,
+                     .file_offset = mmap.file_offset,
+                     .protection = mmap.protection,
+                     .flags = mmap.flags,
+                     .device_major = mmap.device_major,
+                     .device_minor = mmap.device_minor,
+                     .inode = mmap.inode,
+                     .path = std::move(mmap.path)}));
+}
+
+void RecordSink::take(session::Fork& fork) {
+  const Origin& o = fork.origin;
+  if (o.pid != fork.parent_pid) {
+    if (const auto waiting = waiting_exits_.extract(o.pid)) keep(writer_.exit(waiting.mapped()));
+  }
+  keep(writer_.fork({.pid = o.pid,
+                     .parent_pid = fork.parent_pid,
+                     .tid = o.tid,
+                     .parent_tid = fork.parent_tid,
+                     .time_ns = o.time_ns}));
+}
+
+void RecordSink::take(session::Exit& exit) {
+  const Origin& o = exit.origin;
+  const profile::Exit record{
+      .pid = o.pid, .parent_pid = exit.parent_pid, .tid = o.tid, .parent_tid = exit.parent_tid, .time_ns = o.time_ns};
+  if (const auto counted = running_.extract(thread_key(o))) add(ended_, counted.mapped());
+  if (o.pid == o.tid) {
+    waiting_exits_[o.pid] = record;
+  } else {
+    keep(writer_.exit(record));
+  }
+}
+
+void RecordSink::take(session::Lost& lost) {
+  const Origin& o = lost.origin;
+  keep(writer_.lost({.event = lost.event, .count = lost.samples, .pid = o.pid, .tid = o.tid, .time_ns = o.time_ns}));
+}
+
+void RecordSink::take(session::Statistics& statistics) { running_[thread_key(statistics.origin)] = statistics; }
+
+void RecordSink::take(session::Units& units) { units_.receive(std::move(units)); }
+
+void RecordSink::take(session::Counts& counts) {
+  units_.receive(session::Counts{.origin = counts.origin, .final = counts.final, .values = {}});
+}
+
+void RecordSink::take(session::Sharing& sharing) {
+  keep(writer_.sharing({.pid = sharing.origin.pid, .part = sharing.part, .parts = sharing.parts}, sharing.bytes));
+}
+
+void RecordSink::take(session::Branches& branches) {
+  if (last_branches_) {
+    keep(last_branches_->add(std::move(branches)));
+  } else {
+    write(branches);
+  }
+}
+
+void RecordSink::write(const session::Branches& branches) {
+  const Origin& o = branches.origin;
+  keep(writer_.branches({.pid = o.pid, .tid = o.tid, .time_ns = o.time_ns}, branches.records));
+}
+
+/// As many as fit into the file beside everything else that comes into it.
+void RecordSink::write_last_branches(const profile::Summary& summary) {
+  const std::uint64_t besides =
+      writer_.bytes_if_closed(summary) + waiting_exits_.size() * profile::PerfDataWriter::kBytesOfExit;
+  const std::uint64_t most = last_branches_->most_bytes();
+  const std::uint64_t left = most > besides ? most - besides : 0;
+  keep(last_branches_->take(left, [this](const session::Branches& piece) { write(piece); }));
+  if (most != 0 && last_branches_->dropped() == last_branches_->seen() && last_branches_->seen() != 0) {
+    say(Error{"--max-size " + std::to_string(most) +
+                  ": there is no room for branches: what else is in the file takes " + with_separators(besides) +
+                  " bytes",
+              "choose a larger size"});
+  }
+}
+
+profile::Summary RecordSink::summary(std::uint64_t dropped) const {
+  profile::Summary summary{.notes = {{"PMIs", std::to_string(ended_.pmis)},
+                                     {"PEBS records", std::to_string(ended_.records)},
+                                     {"lost samples", std::to_string(ended_.lost)}}};
+  if (dropped != 0) summary.notes.push_back({"branches dropped before the first", std::to_string(dropped)});
+  if (ended_.filtered != 0) summary.notes.push_back({"branches filtered out", std::to_string(ended_.filtered)});
+  if (const session::UnitSums units = units_.units(); units.instructions() != 0) {
+    summary.notes.push_back({"in detail", share_in_words(units)});
+  }
+  return summary;
+}
+
+bool RecordSink::close() {
+  if (order_ != nullptr) keep(order_->finish());
+  for (const auto& [thread, statistics] : running_) add(ended_, statistics);  // killed, or still running
+  running_.clear();
+  if (last_branches_) write_last_branches(summary(last_branches_->seen()));  // a longer number than is dropped
+  for (const auto& [pid, exit] : waiting_exits_) keep(writer_.exit(exit));
+  waiting_exits_.clear();
+  const auto closed = writer_.close(summary(branches_dropped()));
+  if (!closed && !error_) error_ = closed.error();
+  if (error_ && !error_is_told_) say(*error_);
+  if (error_) {
+    const std::uint64_t branches = last_branches_ ? last_branches_->seen() : writer_.branches_seen();
+    const bool trace = branches != 0;
+    const std::uint64_t came = trace ? branches - branches_dropped() : samples_,
+                        kept = trace ? branches_in_file() : samples_in_file();
+    say(with_separators(came - kept) + " of " + with_separators(came) + (trace ? " branches" : " samples") +
+        " are not in " + path());
+  }
+  return !error_;
+}
+
+}  // namespace zs::cli

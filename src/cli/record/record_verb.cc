@@ -1,0 +1,151 @@
+// `zeroskid record`: runs a program under sampling PMUs and keeps what they say in a perf.data file.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <string>
+
+#include "cli/c2c/c2c_verb.h"
+#include "cli/command/exit_status.h"
+#include "cli/command/say.h"
+#include "cli/command/verb.h"
+#include "cli/costs/cost_line.h"
+#include "cli/mem/mem_verb.h"
+#include "cli/record/record_options.h"
+#include "cli/record/record_sink.h"
+#include "cli/run/detail_choice.h"
+#include "cli/run/progress_line.h"
+#include "cli/run/run_program.h"
+#include "cli/trace/trace_verb.h"
+
+namespace zs::cli {
+namespace {
+
+bool is_recording_worth_keeping(const std::string& path) {
+  struct stat file {};
+  return lstat(path.c_str(), &file) == 0 && S_ISREG(file.st_mode) && file.st_size > 0;
+}
+
+/// The program never ran: as if we had not been called.
+void take_back(const std::string& path, bool had_old) {
+  struct stat file {};
+  if (lstat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return;
+  unlink(path.c_str());
+  if (had_old) std::rename((path + ".old").c_str(), path.c_str());
+}
+
+void summarise(const RecordOptions& options, const RecordSink& sink) {
+  const session::Statistics& s = sink.statistics();
+  const bool trace = options.config.traces_branches();
+  const std::uint64_t kept = trace ? sink.branches_in_file() : sink.samples_in_file();
+  const std::string unit = trace ? kept == 1 ? " branch" : " branches" : kept == 1 ? " sample" : " samples";
+  const std::string before =
+      sink.branches_dropped() != 0 ? ", the " + with_separators(sink.branches_dropped()) + " before them dropped" : "";
+  const std::string others =
+      options.trace_filter.any() ? ", " + with_separators(s.filtered) + " filtered out" : std::string();
+  std::string text = "[ zeroskid record: " + with_separators(kept) + unit + before + others + " -> " + sink.path() +
+                     " (" + byte_size(sink.bytes()) + ") ]\n";
+  if (options.config.in_units) {
+    text += "[ zeroskid record: in detail: " + detail_in_words(options.config, sink.units()) +
+            "; samples of estimates are taken there, and their periods scaled ]\n";
+    if (options.names_no_blocks) text += "[ zeroskid record: blocks of the heap have no names; --heap finds them ]\n";
+  }
+  if (options.verbose) {
+    text += "[ zeroskid record: " + with_separators(s.pmis) + " PMIs, " + with_separators(s.records) +
+            " PEBS records, " + with_separators(s.lost) + " lost ]\n";
+  }
+  write_prose(STDERR_FILENO, text);
+  if (s.lost != 0 && !options.verbose) say(with_separators(s.lost) + " samples were lost");
+  if (trace && kept == 0 && options.trace_filter.any())
+    say(Error{"no branch passed: " + in_words(options.trace_filter),
+              "without it `zeroskid trace report` shows which functions and regions the program comes by"});
+  else if (trace)
+    write_prose(STDERR_FILENO, "hint: zeroskid trace report" +
+                                   (sink.path() == "perf.data" ? std::string() : " -i " + sink.path()) +
+                                   " shows its calls\n");
+  else if (sink.samples() == 0)
+    say(Error{"no event came as often as its period", "-c 1 samples every event"});
+}
+
+int run(const Arguments& arguments, RecordKind kind) {
+  RecordOptions options;
+  if (const auto status = parse_record_options(arguments, options, kind)) return *status;
+  if (options.perf_events) {
+    if (!options.quiet) {
+      for (const Error& notice : options.notices) say(notice);
+    }
+    options.perf_events->description.command_line = {"zeroskid"};
+    std::ranges::copy(arguments.words, std::back_inserter(options.perf_events->description.command_line));
+    return record_perf_events(*std::move(options.perf_events));
+  }
+  if (options.program.empty()) return export_trace(options.exports, options.quiet);
+  ProgramToRun program;
+  if (const int status = find_program_to_run(options.program, program); status != 0) return status;
+  if (!options.quiet) {
+    for (const Error& notice : options.notices) say(notice);
+  }
+
+  if (auto placed = place_trace_filter(options.trace_filter, program.path, options.config); !placed) {
+    say(placed.error());
+    return kUsage;
+  }
+
+  options.description.command_line = arguments.words;
+  const std::string name = name_of(kind);
+  if (name.find(' ') != std::string::npos) {  // of a verb's own verb the first word is gone
+    options.description.command_line.insert(options.description.command_line.begin(), name.substr(0, name.find(' ')));
+  }
+  options.description.command_line.insert(options.description.command_line.begin(), "zeroskid");
+  OwnSignals signals;
+  const bool had_old = is_recording_worth_keeping(options.output);
+  auto writer = profile::PerfDataWriter::create(options.output, options.description);
+  if (!writer) {
+    say(writer.error());
+    return kToolFailed;
+  }
+  RecordSink sink(*std::move(writer), options.config.virtual_time, options.config.estimated_events().size(),
+                  options.bound);
+  ProgressLine progress(progress_style(options.quiet, options.verbose));
+  Collector collector(sink, options.config, options.instruction_event, options.quiet,
+                      [&](const Progress& now) { progress.show(now); });
+  if (!options.quiet) {
+    std::string line = back_end_line(options.config, options.pmus);
+    if (options.trace_filter.any())
+      line.insert(line.size() - 1, "; of branches only: " + in_words(options.trace_filter));
+    write_prose(STDERR_FILENO, line);
+  }
+  say_cost(options.config, options.quiet, options.verbose);
+  ProgramEnd end;
+  if (!run_and_collect(program, options.config, collector, signals, end)) {
+    take_back(options.output, had_old);
+    return kToolFailed;
+  }
+  progress.clear();
+  const bool whole = sink.close();
+  if (!end.ran) {  // zeroskid-run has said why, unless it was killed
+    say_how_it_ended(program, end);
+    take_back(options.output, had_old);
+    return exit_status_of(end.wait_status);
+  }
+  say_how_it_ended(program, end);
+  if (!options.quiet) summarise(options, sink);
+  if (!whole) return kToolFailed;
+  if (!options.exports.files.empty()) {
+    if (const int failed = export_trace(options.exports, options.quiet); failed != 0) return failed;
+  }
+  return exit_status_of(end.wait_status);
+}
+
+int run_record(const Arguments& arguments) { return run(arguments, RecordKind::Plain); }
+
+}  // namespace
+
+int run_mem_record(const Arguments& arguments) { return run(arguments, RecordKind::Memory); }
+int run_c2c_record(const Arguments& arguments) { return run(arguments, RecordKind::CacheLines); }
+int run_trace_record(const Arguments& arguments) { return run(arguments, RecordKind::Branches); }
+
+const Verb kRecordVerb{"record", "Run a program and sample it into perf.data", run_record};
+
+}  // namespace zs::cli

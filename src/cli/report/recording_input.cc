@@ -1,0 +1,139 @@
+#include "cli/report/recording_input.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "cli/command/command_line.h"
+#include "cli/command/exit_status.h"
+#include "cli/command/say.h"
+#include "cli/command/terminal.h"
+#include "profile/perf_data.h"
+
+namespace zs::cli {
+
+void add_input_options(CommandLine& line, RecordingInput& input) {
+  line.value("-i,--input", input.path, "FILE", "The recording, packed or not; - is stdin [perf.data]");
+  line.flag("--truncated", input.truncated, "Read a damaged recording up to the damage");
+  line.flag("--no-demangle", input.no_demangle, "Names as the linker has them");
+  line.flag("--no-pager", input.no_pager, "Straight to the terminal, also what is longer than it");
+}
+
+std::optional<int> parse_reader(CommandLine& line, const Arguments& arguments) {
+  line.exit_statuses(kStatusesOfReaders);
+  if (const auto done = line.parse(arguments)) return done;
+  if (line.program().empty()) return std::nullopt;
+  return refuse(line.verb(), {"there is nothing to do with '" + line.program().front() + "'",
+                              "name a recording with -i FILE; zeroskid " + line.verb() + " --help lists the options"});
+}
+
+int refuse(std::string_view verb, const Error& error) {
+  const std::string before = std::string(verb) + ": ";
+  say(Error{before + error.message, error.hint});
+  return kUsage;
+}
+
+void add_trace_option(CommandLine& line, std::string& letters) {
+  line.optional_value("--itrace", letters, "[=b]", "Of a branch trace (intel_bts): each branch as a sample [usual]");
+}
+
+Result<void> choose_traces(const std::string& letters, RecordingInput& input) {
+  input.traces = profile::Traces::Samples;
+  if (letters.empty() || letters == "true" || letters == "b") return {};
+  return Error{"--itrace=" + letters + ": of a branch trace only its branches are made", "--itrace=b"};
+}
+
+void add_width_options(CommandLine& line, PageWidth& width) {
+  line.flag("-w,--no-shorten", width.any, "Names in full, also where they are wider than the terminal");
+  line.number("--width", width.columns, kLeastPageWidth, "COLUMNS",
+              "Fit this width [the terminal's; any, where there is none]");
+}
+
+std::size_t page_width(const PageWidth& width) {
+  if (width.any) return 0;
+  if (width.columns != 0) return width.columns;
+  const std::size_t columns = terminal_width(STDOUT_FILENO);
+  return columns == 0 ? 0 : std::max(columns, kLeastPageWidth);
+}
+
+bool has_samples(const profile::PerfDataReader& reader, std::string_view remedy) {
+  if (reader.sample_count() != 0) return true;
+  if (reader.trace_bytes() != 0) {
+    const std::string unread = reader.has_branch_trace() ? ", which this verb does not read" : ", which is not read";
+    say(Error{reader.name() + ": holds no samples, but " + byte_size(reader.trace_bytes()) + " of a trace by " +
+                  std::string(reader.trace_kind()) + unread,
+              reader.has_branch_trace() ? "zeroskid trace report shows its calls, zeroskid script its branches"
+                                        : "perf report -i FILE --itrace=i10us makes samples of it"});
+    return false;
+  }
+  std::string recorded;
+  for (const auto& event : reader.events()) {
+    const bool frequency = (event.attr.flags & profile::perf::attr_flag::frequency) != 0;
+    recorded += (recorded.empty() ? "" : "; ") + event.name + ", " +
+                (frequency ? with_separators(event.attr.sample_period) + " a second"
+                           : "one of " + with_separators(event.attr.sample_period));
+  }
+  say(Error{reader.name() + ": holds no samples (" + recorded + ")", std::string(remedy)});
+  return false;
+}
+
+bool has_branch_trace(const profile::PerfDataReader& reader) {
+  if (reader.has_branch_trace()) return true;
+  say(Error{reader.name() + ": holds no branch trace", "record one: zeroskid trace -- PROGRAM"});
+  return false;
+}
+
+int empty_status(const profile::PerfDataReader& reader) { return reader.trace_bytes() != 0 ? kToolFailed : 0; }
+
+std::optional<profile::PerfDataReader> open_recording(const RecordingInput& input) {
+  auto reader = profile::PerfDataReader::open(input.path, {.truncated = input.truncated, .traces = input.traces});
+  if (!reader) {
+    say(reader.error());
+    return std::nullopt;
+  }
+  for (const std::string& remark : reader->remarks()) say(remark);
+  if (reader->damage()) {
+    say(reader->damage()->message);
+    const bool trace = reader->has_branch_trace();
+    say(reader->name() + ": what follows is of the " +
+        (trace ? "branches" : with_separators(reader->sample_count()) + " samples") + " before this point");
+  } else if (!reader->finished()) {
+    say(reader->name() +
+        ": the recording was interrupted: its samples up to then are all here, its summary is missing");
+  }
+  return std::move(*reader);
+}
+
+void say_remarks(Page& page, const profile::Symbolizer& symbolizer) {
+  page.end();
+  for (const std::string& remark : symbolizer.remarks()) say(remark);
+}
+
+Result<double> parse_percent_limit(const std::string& text) {
+  double limit = 0;
+  if (text.empty()) return limit;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
+  if (error != std::errc{} || end != text.data() + text.size() || !(limit >= 0)) {
+    return Error{"--percent-limit is a percentage, not '" + text + "'", ""};
+  }
+  return limit;
+}
+
+Result<bool> parse_page_colour(const std::string& text) {
+  ColourChoice choice{};
+  if (!parse_colour(text, choice)) return Error{"--color is auto, always or never, not '" + text + "'", ""};
+  return use_colour(choice, STDOUT_FILENO);
+}
+
+void print_list_preamble(Page& page, const profile::PerfDataReader& reader, bool with_header, std::size_t width) {
+  constexpr std::size_t kWidth = 81;  // of perf's line
+  if (!with_header && width != 0 && width < kWidth) {
+    page.print("# What the recording says of itself: --header\n#\n");
+  } else if (!with_header) {
+    page.print("# To display the perf.data header info, please use --header/--header-only options.\n#\n");
+  }
+  page.print("#\n# Total Lost Samples: " + std::to_string(reader.lost_count()) + "\n#\n");
+}
+
+}  // namespace zs::cli

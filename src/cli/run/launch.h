@@ -1,0 +1,30 @@
+// Starts a program inside zeroskid-run, with everything it has from its caller unchanged: standard streams, folder,
+// environment, signal dispositions, limits. Besides, it inherits two descriptors with high numbers: the socket to the
+// collector and the recording's configuration.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/run/own_signals.h"
+#include "session/config.h"
+
+namespace zs::cli {
+
+struct Launched {
+  pid_t pid = -1;
+  int socket = -1;  // the collector's end; SOCK_SEQPACKET; the caller closes it
+};
+
+/// The path of zeroskid-run: $ZEROSKID_RUN, or beside this executable, or in ../libexec/zeroskid.
+Result<std::string> find_runner();
+
+/// config   its first_private_fd is moved to where the limits on descriptors ask for it
+/// program  path of the file; argv[0] may be another name
+Result<Launched> launch(session::RecordingConfig config, const std::string& runner, const std::string& program,
+                        const std::vector<std::string>& argv, const OwnSignals& signals);
+
+}  // namespace zs::cli

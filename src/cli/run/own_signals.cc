@@ -1,0 +1,72 @@
+#include "cli/run/own_signals.h"
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <initializer_list>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace zs::cli {
+
+OwnSignals::OwnSignals() {
+  sigset_t watched;
+  sigemptyset(&watched);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGHUP, SIGINT}) sigaddset(&watched, signal);
+  sigprocmask(SIG_BLOCK, &watched, &mask_before_);
+  for (std::size_t i = 0; i < sizeof kChanged / sizeof kChanged[0]; ++i) {
+    struct sigaction action {};
+    // SIGCHLD may have been ignored when we were started, and then there would be no child to wait for. What is ignored
+    // never reaches the descriptor; SIGINT is blocked and taken from there.
+    action.sa_handler = kChanged[i] == SIGCHLD || kChanged[i] == SIGINT ? SIG_DFL : SIG_IGN;
+    sigaction(kChanged[i], &action, &before_[i]);
+  }
+  descriptor_ = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+OwnSignals::~OwnSignals() {
+  signalfd_siginfo late;  // Ctrl-C while a page was printed is not for us to die of
+  while (descriptor_ >= 0 && read(descriptor_, &late, sizeof late) == static_cast<ssize_t>(sizeof late)) {}
+  if (descriptor_ >= 0) close(descriptor_);
+  restore();
+}
+
+void OwnSignals::restore() const {
+  for (std::size_t i = 0; i < sizeof kChanged / sizeof kChanged[0]; ++i) sigaction(kChanged[i], &before_[i], nullptr);
+  sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
+}
+
+void OwnSignals::pass_on(pid_t program) {
+  signalfd_siginfo info;
+  std::vector<int> came;
+  bool group_was_told = false;
+  while (read(descriptor_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGCHLD) continue;
+    if (signal == SIGINT && info.ssi_code == SI_KERNEL)
+      group_was_told = true;  // Ctrl-C
+    else
+      came.push_back(signal);
+  }
+  if (!came.empty()) std::this_thread::sleep_for(kUntilTheGroupIsTold);
+  for (const int signal : came) {
+    asked_to_end_ = true;
+    if (group_.saw(signal))
+      group_was_told = true;
+    else
+      kill(program, std::exchange(passed_on_, true) ? SIGKILL : signal);
+  }
+  if (group_was_told) group_.begin_anew();
+}
+
+bool OwnSignals::take_request_to_end() {
+  signalfd_siginfo info;
+  while (read(descriptor_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    if (info.ssi_signo != SIGCHLD) asked_to_end_ = true;
+  }
+  return asked_to_end_;
+}
+
+}  // namespace zs::cli

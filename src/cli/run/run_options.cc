@@ -1,0 +1,103 @@
+#include "cli/run/run_options.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "cli/command/memory_size.h"
+#include "cli/run/user_cache.h"
+
+namespace zs::cli {
+namespace {
+
+/// The program may go to another folder.
+std::string absolute(const std::string& folder) {
+  std::error_code problem;
+  std::string whole = std::filesystem::absolute(folder, problem);
+  make_private_folder(whole);
+  return whole;
+}
+
+}  // namespace
+
+void add_run_options(CommandLine& line, RunOptions& options) {
+  line.group("The run");
+  line.named_value(
+      "--cpu,--model", options.cpu.name, options.cpu.option, "MODEL",
+      "CPU model (`zeroskid list models`), or host: the nearest to this machine's [" + options.cpu.name + "]");
+  line.values("--model-set", options.model_settings, "KEY=VALUE",
+              "What if: another number in the modelled core, as l2.bytes=2M; a wrong KEY is told the known ones");
+  line.number("--cores", options.cores, 1, "N", "Modelled cores that threads are placed on, in turn [8]");
+  line.value("--detail", options.detail, "auto|complete|sampled",
+             "How much of the program is modelled: all of it, or its first two million instructions and\n"
+             "then units, from which estimates with intervals follow [auto: sampled, but with windows below\n"
+             "32,000,000 instructions, --skid and c2c record].\n"
+             "Complete at a depth: exact, fast (caches, branches), full");
+  line.value("--error", options.error, "PERCENT",
+             "Take units more densely until the first estimate is as sure as +- PERCENT, and say whether it became so");
+  line.value("--budget", options.budget, "TIMES",
+             "Take as many units as a run allows that costs TIMES native, as 3x; it goes by the clock, so no two\n"
+             "runs take the same");
+  line.number("--seed", options.seed, 0, "N", "Seed of everything that is left to chance [1]");
+  line.flag("--virtual-time", options.virtual_time,
+            "Clocks, process ids, random numbers and the order of processes, of which one\nruns at a time, depend on "
+            "the run alone, so that it repeats exactly");
+  line.flag("--vdso", options.vdso, "Give the program the kernel's vdso (its clocks are then not system calls)");
+  line.flag("-i,--no-inherit", options.no_inherit, "Leave child processes, and what they execute, alone");
+  line.flag("--no-cache", options.no_cache, "Neither use nor keep translations of other runs");
+  line.value("--cache-dir", options.cache_folder, "FOLDER",
+             "Where they are kept [$XDG_CACHE_HOME/zeroskid/translations, or below ~/.cache]");
+  line.value("--cache-size", options.cache_size, "SIZE",
+             "At most so many bytes of them, with K, M or G; the least recently used go [512M]");
+  line.group("Checking zeroskid itself");
+  line.flag("--precise-only", options.precise_only, "Run every instruction in the slow, precise way");
+  line.flag("--check-cache", options.check_cache,
+            "Translate anew what is taken from the cache, and compare; with --virtual-time too");
+  line.flag("--cache-statistics", options.cache_statistics,
+            "Say for each process how many blocks it has translated, and taken from the cache");
+  line.number("--max-block", options.max_block_instructions, 1, "N", "Translate at most N instructions at a time [32]");
+  line.value("--units", options.units, "UNIT:WARM_UP:FIRST:LONGEST[:COMPLETE]",
+             "With --detail sampled, in instructions: what is measured, what is modelled before it, the\n"
+             "first and the longest stretch with one unit in it, and what is complete in front of all\n"
+             "[50000:100000:200000:819200000:2000000]");
+  if (!options.has_targets) {
+    line.group("");  // understood, and refused with a reason
+    line.value("-p,--pid", options.pid, "PID", "");
+    line.value(options.t_is_tid ? "-t,--tid" : "--tid", options.tid, "TID", "");
+    line.flag("-a,--all-cpus", options.all_cpus, "");
+  }
+  line.group("Options");
+}
+
+Result<void> check_run_options(const RunOptions& options) {
+  const char* const kHint = "start the program under zeroskid; `zeroskid record` can attach, by the kernel's sampling";
+  if (!options.pid.empty()) return Error{"-p: attaching to a running process is not supported yet", kHint};
+  if (!options.tid.empty()) return Error{"-t: attaching to a running thread is not supported yet", kHint};
+  if (options.all_cpus) return Error{"-a: a software PMU sees the programs it runs, not the whole system", kHint};
+  if (!parse_memory_size(options.cache_size))
+    return Error{"--cache-size " + options.cache_size + ": no size", "a number with K, M or G, for example 512M"};
+  if (!options.cache_folder.empty() && !options.no_cache) {
+    const std::string why_not = unusable_because(absolute(options.cache_folder));
+    if (!why_not.empty()) {
+      return Error{"--cache-dir " + options.cache_folder + ": nothing can be kept there: " + why_not,
+                   "a folder of yours with mode 0700 (chmod 700), or --no-cache"};
+    }
+  }
+  return {};
+}
+
+void apply(const RunOptions& options, session::RecordingConfig& config) {
+  config.seed = options.seed;
+  config.virtual_time = options.virtual_time;
+  config.vdso = options.vdso;
+  config.inherit = !options.no_inherit;
+  config.precise_only = options.precise_only;
+  if (!options.no_cache) {
+    config.cache_directory = options.cache_folder.empty() ? translations_folder() : absolute(options.cache_folder);
+    config.cache_bytes = parse_memory_size(options.cache_size).value_or(0);
+    config.check_cache = options.check_cache;
+  }
+  config.cache_statistics = options.cache_statistics;
+  config.max_block_instructions = static_cast<std::uint32_t>(options.max_block_instructions);
+}
+
+}  // namespace zs::cli

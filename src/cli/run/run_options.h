@@ -1,0 +1,49 @@
+// Options that say how a program is run, the same for every verb that runs one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/command/command_line.h"
+#include "cli/events/event_selection.h"
+#include "session/config.h"
+
+namespace zs::cli {
+
+struct RunOptions {
+  CpuChoice cpu;
+  std::vector<std::string> model_settings;
+  std::uint64_t cores = 0;  // 0: as many as usual
+  std::string detail = "auto";
+  session::Detail least_detail = session::Detail::Exact;  // as the verb needs
+  std::string units;                                      // "": the usual ones
+  std::string error;                                      // of estimates, in percent; "": any
+  std::string budget;                                     // "3x": of native; "": none
+  std::uint64_t seed = 1;
+  bool virtual_time = false;
+  bool vdso = false;
+  bool no_inherit = false;
+  bool no_cache = false;
+  std::string cache_folder;  // "": where it usually is
+  std::string cache_size = "512M";
+  bool check_cache = false;
+  bool cache_statistics = false;
+  bool precise_only = false;
+  std::uint64_t max_block_instructions = 32;
+  std::string pid, tid;      // refused by name
+  bool t_is_tid = true;      // -t is --tid; `mem record` has its own
+  bool has_targets = false;  // the verb itself has -p, -t and -a
+  bool all_cpus = false;     // likewise
+};
+
+void add_run_options(CommandLine& line, RunOptions& options);
+
+/// returns an error for what is understood but not supported
+Result<void> check_run_options(const RunOptions& options);
+
+void apply(const RunOptions& options, session::RecordingConfig& config);
+
+}  // namespace zs::cli

@@ -1,0 +1,65 @@
+// What `zeroskid stat` was asked for, resolved: which events are counted and printed, what cuts them, how they are
+// printed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/command/arguments.h"
+#include "cli/command/terminal.h"
+#include "cli/run/follow_filter.h"
+#include "cli/run/run_options.h"
+#include "cli/stat/repeat_until.h"
+#include "cli/stat/stat_metrics.h"
+#include "cli/stat/stat_page.h"
+#include "cli/stat/window_options.h"
+#include "cli/stat/window_page.h"
+#include "session/config.h"
+
+namespace zs::cli {
+
+struct StatOptions {
+  std::vector<std::string> events, metrics;
+  std::string separator, output, format, colour = "auto";
+  std::uint64_t repeat = 1;
+  std::string repeat_until;
+  std::size_t detail = 0;  // -d, how often
+  bool json = false, per_thread = false, per_process = false, quiet = false, verbose = false;
+  WindowOptions windows;
+  std::vector<std::string> regions;
+  std::string follow_list;  // --follow
+  FollowOptions follow;
+  RunOptions run;
+
+  session::RecordingConfig config;
+  StatReport report;                    // events in the order of printing
+  CountedColumns columns;               // what the printed events count
+  std::vector<std::size_t> counted_as;  // by printed event: index into config.events, or kNotCounted
+  std::size_t pmus = 0;
+  int instruction_event = -1;
+  ColourChoice colour_choice = ColourChoice::Auto;
+  WindowFormat window_format = WindowFormat::Page;
+  WindowPlan window_plan;
+  std::optional<RepeatUntil> until;
+  std::vector<std::string> program;
+
+  bool has_windows() const { return !window_plan.closers.empty(); }
+};
+inline constexpr std::size_t kNotCounted = SIZE_MAX;
+
+/// returns nothing to go on, or the exit status: help was printed, or the options are wrong and that was said
+std::optional<int> parse_stat_options(const Arguments& arguments, StatOptions& out);
+
+/// Resolves what was asked for: fills in `config`, `report.events`, `report.metrics` and what follows from them.
+Result<void> choose_counting(StatOptions& out);
+
+/// From values by counted event to values by printed event.
+std::vector<std::uint64_t> as_printed(const std::vector<std::uint64_t>& counted, const StatOptions& options);
+
+/// The table of windows without its rows.
+profile::WindowTable window_table(const StatOptions& options);
+
+}  // namespace zs::cli

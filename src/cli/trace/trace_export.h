@@ -1,0 +1,31 @@
+// What `zeroskid trace --to` writes: counts of a branch trace for optimisers, a file for each format.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/report/recording_input.h"
+
+namespace zs::cli {
+
+enum class TraceFormat : std::uint8_t { Bolt, AutoFdo };
+
+struct TraceExport {
+  struct File {
+    TraceFormat format = TraceFormat::Bolt;
+    std::string path;
+  };
+  std::vector<File> files;
+  RecordingInput input;
+  std::string dso;  // path or name of the executable or library; "": the first that was mapped, the program
+};
+
+/// formats  "fdata,autofdo=FILE"; a file without a name is called as exports.input.path and the format
+Result<void> choose_formats(const std::string& formats, TraceExport& exports);
+
+/// Reads the recording and writes the files; says what it did, or what is wrong. returns the exit status
+int export_trace(TraceExport exports, bool quiet);
+
+}  // namespace zs::cli

@@ -1,0 +1,84 @@
+// `zeroskid trace report`: the calls of a branch trace.
+#include <string>
+
+#include "cli/command/command_line.h"
+#include "cli/command/exit_status.h"
+#include "cli/command/say.h"
+#include "cli/report/recording_input.h"
+#include "cli/trace/trace_verb.h"
+#include "report/header_text.h"
+#include "report/trace/calls_text.h"
+
+namespace zs::cli {
+namespace {
+
+constexpr std::uint64_t kDeepest = 10'000;  // chosen: beyond it a tree is no picture any more
+
+struct Options {
+  RecordingInput input;
+  std::string color = "auto", percent_limit = "0.5";
+  std::uint64_t deepest = 127;
+  bool header = false, header_only = false;
+  PageWidth width;
+};
+
+std::optional<int> parse(const Arguments& arguments, Options& options) {
+  CommandLine line(
+      "trace report",
+      "Shows the calls of a branch trace as a tree: who called whom how often, exactly, and the instructions\n"
+      "executed there and below. Not counted are those before a thread's first branch, behind its last,\n"
+      "and around signals up to the next branch.",
+      "[-i FILE] [OPTIONS]");
+  add_input_options(line, options.input);
+  line.value("--percent-limit", options.percent_limit, "PERCENT",
+             "Leave out what has fewer of the trace's instructions [0.5]");
+  line.number("--max-stack", options.deepest, 1, "N", "Levels of the tree; deeper calls stand on the last [127]");
+  line.flag("--header", options.header, "What the recording says of itself, first");
+  line.flag("--header-only", options.header_only, "Only that");
+  line.value("--color", options.color, "auto|always|never", "When to colour [auto]");
+  add_width_options(line, options.width);
+  return parse_reader(line, arguments);
+}
+
+/// Which branches were recorded; "": all.
+std::string filter_of(const profile::PerfDataReader& reader) {
+  for (const profile::Note& note : reader.description().notes) {
+    if (note.key == "trace filter") return note.value;
+  }
+  return "";
+}
+
+int wrong(const Error& error) { return refuse("trace report", error); }
+
+}  // namespace
+
+int run_trace_report(const Arguments& arguments) {
+  Options options;
+  if (const auto done = parse(arguments, options)) return *done;
+  const auto limit = parse_percent_limit(options.percent_limit);
+  if (!limit) return wrong(limit.error());
+  const auto coloured = parse_page_colour(options.color);
+  if (!coloured) return wrong(coloured.error());
+  if (options.deepest > kDeepest)
+    return wrong({"--max-stack is a number of levels up to " + with_separators(kDeepest) + ", not " +
+                  with_separators(options.deepest)});
+  options.input.traces = profile::Traces::Pieces;
+  const auto reader = open_recording(options.input);
+  if (!reader) return kToolFailed;
+  Page page(options.input.pager());
+  if (options.header || options.header_only) page.print(report::header_text(*reader));
+  if (options.header_only) return page.status();
+  if (!has_branch_trace(*reader)) return kToolFailed;
+
+  profile::Symbolizer symbolizer(options.input.names());
+  symbolizer.expect(*reader);
+  report::TracedCalls calls(symbolizer, static_cast<std::uint32_t>(options.deepest));
+  reader->for_each(profile::PerfDataReader::Order::Time, [&](const profile::Record& record) { calls.take(record); });
+  page.print(report::calls_text(
+      calls,
+      {.filter = filter_of(*reader), .percent_limit = *limit, .color = *coloured, .width = page_width(options.width)}));
+  say_remarks(page, symbolizer);
+  return page.status();
+}
+
+}  // namespace zs::cli

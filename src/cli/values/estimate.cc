@@ -1,0 +1,147 @@
+#include "cli/values/estimate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "cli/command/say.h"
+
+namespace zs::cli {
+namespace {
+
+using session::UnitSums;
+
+/// An event that was seen less often has no useful number: its interval is wider than a third of it. chosen
+constexpr double kFewest = 30;
+/// Of a number that is made of several events: a rare one may bring so much of it,
+constexpr double kLittle = 0.1;
+/// and of a share so much, whatever the share: 0.1 points.
+constexpr double kLittleOfShare = 0.001;
+
+using Formula = std::function<double(const std::vector<double>& counts)>;
+
+/// How often the rarest event was seen that brings more than a little of `value`; nothing if none that does is rare.
+std::optional<double> rare(const Counted& counted, const std::vector<std::size_t>& columns, const Formula& formula,
+                           double value, bool share) {
+  std::optional<double> rarest;
+  for (const std::size_t column : columns) {
+    const auto& estimated = (*counted.columns)[column];
+    const double seen = estimated ? counted.units->seen(estimated->place) : kFewest;
+    if (seen >= kFewest) continue;
+    std::vector<double> without = counted.counts;
+    without[column] = 0;
+    const double brought = std::abs(value - formula(without));
+    const bool little = share ? brought < std::max(kLittle * std::abs(value), kLittleOfShare)
+                              : value != 0 && brought < kLittle * std::abs(value);
+    if (!little) rarest = std::min(rarest.value_or(kFewest), seen);
+  }
+  return rarest;
+}
+
+/// How far `value` may be off by what warm-ups leave out of each column.
+double warm_up_part(const Counted& counted, const std::vector<std::size_t>& columns, const Formula& formula,
+                    double value) {
+  double part = 0;
+  for (const std::size_t column : columns) {
+    const auto& estimated = (*counted.columns)[column];
+    if (!estimated) continue;
+    std::vector<double> off = counted.counts;
+    const session::WarmUpError& error = estimated->warm_up_error;
+    // What was complete needs no warm-up.
+    const double sampled = std::max(off[column] - counted.units->complete(estimated->place) / counted.runs, 0.0);
+    off[column] += error.share * sampled + error.per_instruction * counted.units->sampled() / counted.runs;
+    part = std::hypot(part, formula(off) - value);
+  }
+  return part;
+}
+
+std::string times(double count) { return count == 1 ? "once" : fmt::format("{:.0f} times", count); }
+
+/// "9,000" of a count, "0.012" of a rate.
+std::string at_most(double number) {
+  return number >= 100 ? with_separators(static_cast<std::uint64_t>(number)) : fmt::format("{:.2g}", number);
+}
+
+/// columns  that `formula` reads
+Estimate estimate(Counted counted, const std::vector<std::size_t>& columns, const Formula& formula, bool share) {
+  const bool estimated = is_estimated(counted.units) && std::ranges::any_of(columns, [&](std::size_t column) {
+                           return (*counted.columns)[column].has_value();
+                         });
+  if (!estimated) return {.value = formula(counted.counts), .half_width = {}, .too_few = ""};
+  const auto with = [&](const auto& total_of) {
+    for (const std::size_t column : columns) {
+      if (const auto& of = (*counted.columns)[column]) counted.counts[column] = total_of(of->place) / counted.runs;
+    }
+    return formula(counted.counts);
+  };
+  const UnitSums::Estimate found = counted.units->estimate(
+      [&](std::span<const double> totals) { return with([&](std::size_t place) { return totals[place]; }); });
+  Estimate out{.value = found.value, .half_width = {}, .too_few = ""};
+  if (!std::isfinite(found.value)) return out;
+  with([&](std::size_t place) { return counted.units->total(place); });  // no group left out any more
+  if (const auto seen = rare(counted, columns, formula, found.value, share)) {
+    out.too_few = *seen == 0 ? "never seen" : "seen " + times(*seen);
+  } else if (!found.known) {
+    out.too_few = counted.units->units() == 1 ? "one unit" : fmt::format("{} units", counted.units->units());
+  } else {
+    const double half = std::hypot(found.half_width, warm_up_part(counted, columns, formula, found.value));
+    if (!share && half > std::abs(found.value))
+      out.too_few = "below " + at_most(found.value + half);
+    else
+      out.half_width = half;
+  }
+  return out;
+}
+
+}  // namespace
+
+Estimate estimate_of(const Counted& counted, std::size_t column) {
+  return estimate(
+      counted, {column}, [column](const std::vector<double>& counts) { return counts[column]; }, false);
+}
+
+Estimate estimate_of(const Counted& counted, const StatMetric& metric) {
+  if (!metric.has_number()) return {.value = std::nan(""), .half_width = {}, .too_few = ""};
+  return estimate(
+      counted, metric.counted.columns(),
+      [&](const std::vector<double>& counts) {
+        return metric.counted.value([&](std::size_t column) { return counts[column]; });
+      },
+      metric.counted.metric().is_share());
+}
+
+void put_metric(const StatMetric& metric, const Estimate& value, profile::ValueClass value_class, report::Json& line) {
+  constexpr double kPercent = 100;
+  put_metric(metric, value.has_number() ? value.value : std::nan(""), line);
+  line["metric-class"] = name_of(value_class);
+  if (value.half_width)
+    line["metric-half-width"] = (metric.counted.metric().is_share() ? kPercent : 1) * *value.half_width;
+}
+
+bool is_estimated(const UnitSums* units) { return units != nullptr && units->events() != 0 && !units->all_complete(); }
+
+profile::ValueClass class_of(const UnitSums* units, profile::ValueClass value_class) {
+  using profile::ValueClass;
+  return value_class == ValueClass::Estimated && !is_estimated(units) ? ValueClass::Modelled : value_class;
+}
+
+double percent_in_detail(const UnitSums& units) {
+  if (units.instructions() == 0) return 100;
+  return 100 * static_cast<double>(units.in_detail()) / static_cast<double>(units.instructions());
+}
+
+std::string two_digits(double number) {
+  const int behind = number >= 9.95 ? 0 : number >= 0.995 ? 1 : 2;
+  return fmt::format("{:.{}f}", number, behind);
+}
+
+std::string interval_text(const Estimate& estimate, bool share) {
+  if (!estimate.half_width) return "";
+  if (share) return "+- " + two_digits(100 * *estimate.half_width) + " points";
+  if (estimate.value == 0) return "";
+  return "+- " + two_digits(100 * *estimate.half_width / std::abs(estimate.value)) + " %";
+}
+
+}  // namespace zs::cli

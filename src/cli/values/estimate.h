@@ -1,0 +1,66 @@
+// Numbers of a run of which only units were modelled, and how sure they are: counts of events and whatever is computed
+// from several of them (session/unit_sums.h). Columns are those that a verb prints, of which some are estimates and
+// others are exact.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/values/stat_metric.h"
+#include "session/unit_sums.h"
+#include "session/warm_up_error.h"
+
+namespace zs::cli {
+
+struct EstimatedColumn {
+  std::size_t place = 0;  // in UnitSums
+  session::WarmUpError warm_up_error;
+};
+
+/// By column; nothing where the column is no estimate.
+using EstimatedColumns = std::vector<std::optional<EstimatedColumn>>;
+
+/// What was counted, of one run or of several together, of the whole program or of a thread.
+struct Counted {
+  std::vector<double> counts;                 // by column, in the mean of the runs
+  const session::UnitSums* units = nullptr;   // of all runs, added up; null where nothing is an estimate
+  const EstimatedColumns* columns = nullptr;  // with units
+  double runs = 1;
+};
+
+/// A number, and what is known of it. Where nothing of it is estimated, or all was modelled, it is the number and no
+/// more.
+struct Estimate {
+  double value = 0;                  // not a number where it divides by zero
+  std::optional<double> half_width;  // of the 95 % interval, in the number's unit
+  std::string too_few;  // why there is no useful number: "seen 12 times", "below 9,000"; then there is no interval
+
+  bool has_number() const { return too_few.empty(); }
+};
+
+/// How often the event of a column happened.
+Estimate estimate_of(const Counted& counted, std::size_t column);
+/// Of a metric; not a number where an event of it has none.
+Estimate estimate_of(const Counted& counted, const StatMetric& metric);
+
+/// As put_metric of a number, with the class that it has and half of its interval; null where there are too few.
+void put_metric(const StatMetric& metric, const Estimate& value, profile::ValueClass value_class, report::Json& line);
+
+/// Whether something stands for more than itself: units were taken, and they are not all there was.
+bool is_estimated(const session::UnitSums* units);
+
+/// What was all modelled is no estimate.
+profile::ValueClass class_of(const session::UnitSums* units, profile::ValueClass value_class);
+
+/// How much was modelled, in percent of the instructions; 100 of none.
+double percent_in_detail(const session::UnitSums& units);
+
+/// "0.03", "0.7", "12": two digits, but no more than two behind the point.
+std::string two_digits(double number);
+/// "+- 0.7 %": of the value; "+- 0.12 points" of a share. "" without an interval.
+std::string interval_text(const Estimate& estimate, bool share);
+
+}  // namespace zs::cli
