@@ -21,6 +21,14 @@ enum class BranchKind : std::uint8_t {
   Far,           // SYSCALL, INT n, IRET, far JMP/CALL/RET, and interrupts
 };
 
+/// What the valid and speculative bits of an AMD branch record say together, in the numbers of perf's branch entries.
+enum class BranchSpeculation : std::uint8_t {
+  Unknown = 0,
+  WrongPath = 1,           // speculative, and not valid
+  NonSpeculative = 2,      // valid alone
+  SpeculativeCorrect = 3,  // both
+};
+
 /// Computational floating-point instructions as FP_ARITH_INST_RETIRED tells them apart.
 enum class FpArith : std::uint8_t {
   None,

@@ -1,9 +1,12 @@
 // The last-branch-record registers: a ring of the most recent taken branches, filtered by kind and by the ring they end
-// in. In call-stack mode calls push and returns pop, so it holds the calls that have not returned. Three kinds of
+// in. In call-stack mode calls push and returns pop, so it holds the calls that have not returned. Four kinds of
 // registers (arch/cpu_model.h) show the same ring: with a top-of-stack index, or the newest record first.
 // Also the last-exception record: the newest record at the time of the last exception or interrupt.
 // source: SDM vol. 3B, "LBR Stack", "Filtering of Last Branch Records", call stack profiling of Haswell; "Architectural
 // Last Branch Records".
+// AMD's: what was entered is valid and not speculative, because branches are entered when they retire. Simplification:
+// the processor enters them as they execute, then tells of wrong paths too, and gives a branch that was fused with the
+// instruction before it that one's address.
 // Left out: transactions, which read 0; cycles, without a core clock.
 #pragma once
 
@@ -60,6 +63,7 @@ class LbrStack {
 
   arch::LbrFormat format_;
   bool newest_first_;
+  bool architectural_;
   bool has_info_;
   bool timed_;       // entries have cycle counts, whether or not a branch brings its cycle
   bool plain_info_;  // of INFO only the flags

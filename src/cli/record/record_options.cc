@@ -68,6 +68,10 @@ Result<void> choose_branches(const Words& words, const arch::CpuModel& model, Re
                      std::string(out.config.callchain == Callchain::LbrCallStack ? "--call-graph lbr" : "-b and -j") +
                      " out, or take --model " + std::string(arch::kDefaultCpuModel)};
   }
+  if (out.config.callchain == Callchain::LbrCallStack && !model.lbr_call_stack) {
+    return Error{std::string(model.name) + ": its last-branch records have no call-stack mode",
+                 "take --call-graph fp, or --model " + std::string(arch::kDefaultCpuModel)};
+  }
   if (words.any_branch || !words.branches.empty()) {
     if (out.config.callchain == Callchain::LbrCallStack) {
       return Error{"-b and --call-graph lbr both need the LBR stack", "take --call-graph fp"};
