@@ -66,8 +66,7 @@ TEST(Cpuid, TellsOfAmdsCountersInLeavesOfTheirOwn) {
   EXPECT_EQ(pmu_leaf(freezes, 0x8000'0022, 0)->eax, 7U);
   EXPECT_EQ(pmu_leaf(zen4, 0x0A, 0)->eax, 0U) << "no architectural performance monitoring";
   EXPECT_FALSE(pmu_leaf(model("haswell"), 0x8000'0022, 0));
-  // BFFH of the part without FetchSam and IbsFetchCtlExtd.
-  EXPECT_EQ(pmu_leaf(zen4, 0x8000'001B, 0)->eax, 0x9FDU);
+  EXPECT_EQ(pmu_leaf(zen4, 0x8000'001B, 0)->eax, 0xBFFU);
   EXPECT_FALSE(pmu_leaf(model("haswell"), 0x8000'001B, 0));
   EXPECT_EQ(pmu_bits(model("haswell"), 0x8000'0001, 0).mask.ecx, 0U);
 }

@@ -13,13 +13,14 @@
 namespace zs::arch {
 namespace {
 
-/// What op sampling has on every processor here that has it.
-constexpr std::uint32_t kModelled = ibs_caps::kValid | ibs_caps::kOpSampling | ibs_caps::kReadWriteCount |
-                                    ibs_caps::kOpCounting | ibs_caps::kBranchTarget | ibs_caps::kWideCounts |
-                                    ibs_caps::kRipInvalid | ibs_caps::kL3MissFilter;
+/// What it has on every processor here that has it.
+constexpr std::uint32_t kModelled = ibs_caps::kValid | ibs_caps::kFetchSampling | ibs_caps::kOpSampling |
+                                    ibs_caps::kReadWriteCount | ibs_caps::kOpCounting | ibs_caps::kBranchTarget |
+                                    ibs_caps::kWideCounts | ibs_caps::kRipInvalid | ibs_caps::kFetchExtended |
+                                    ibs_caps::kL3MissFilter;
 
 /// CPU models that have instruction-based sampling.
-/// source: CPUID dump of a Ryzen 9 7950X: BFFH. Here without the sampling of fetches.
+/// source: CPUID dump of a Ryzen 9 7950X: BFFH.
 struct Processor {
   std::string_view model;
   std::uint32_t capabilities;
@@ -77,6 +78,27 @@ void tell_outcome(const AccessOutcome& access, bool load, IbsOp& op) {
 std::uint32_t ibs_capabilities(const CpuModel& model) {
   const auto* const row = std::ranges::find(kProcessors, model.name, &Processor::model);
   return row == std::end(kProcessors) ? 0 : row->capabilities;
+}
+
+IbsFetch sampled_fetch(const Retired& retired) {
+  using C = IbsFetchCtl;
+  IbsFetch fetch{.control = C{}.with(C::complete, 1), .linear = retired.ip};
+  if (!retired.fetch.present) return fetch;
+  const DataSource& source = retired.fetch.source;
+  const bool walk = source.tlb == DataTlb::Walk;
+  const bool missed = source.level != DataLevel::L1 && source.level != DataLevel::Unknown;
+  const bool missed_l2 = missed && source.level != DataLevel::L2;
+  fetch.control = fetch.control.with(C::latency, std::min<std::uint64_t>(retired.fetch.latency, kMost16))
+                      .with(C::ic_miss, missed)
+                      .with(C::l2_miss, missed_l2)
+                      .with(C::l3_miss, missed_l2 && source.level != DataLevel::L3)
+                      .with(C::l1_tlb_miss, walk || source.tlb == DataTlb::Stlb)
+                      .with(C::l2_tlb_miss, walk);
+  if (walk && retired.signals != nullptr) {
+    const std::uint64_t cycles = (*retired.signals)[CoreSignal::ItlbWalkCycles];
+    fetch.extended = fetch.extended.with(IbsFetchCtlExtd::tlb_latency, std::min(cycles, kMost16));
+  }
+  return fetch;
 }
 
 IbsOp sampled_op(const Retired& retired) {

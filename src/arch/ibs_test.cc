@@ -1,4 +1,4 @@
-// Each field against the manual's table: what an op that does one thing sets, and nothing beside it.
+// Each field against the manual's table: what an op or a fetch that does one thing sets, and nothing beside it.
 #include "arch/ibs.h"
 
 #include <gtest/gtest.h>
@@ -43,15 +43,59 @@ AccessOutcome from(DataLevel level, std::uint32_t latency = 40, DataSnoop snoop 
 
 constexpr std::uint64_t kPlainLoad = 0x2'0001;  // IbsLdOp, IbsDcLinAddrValid
 
-TEST(IbsCapabilities, AreOfAmdsModelsAndHaveWhatOpSamplingNeeds) {
+TEST(IbsCapabilities, AreOfAmdsModelsAndHaveWhatSamplingNeeds) {
   unsigned found = 0;
   for (const CpuModel& model : cpu_models()) {
     if (!has_ibs(model)) continue;
     ++found;
     EXPECT_EQ(model.vendor, Vendor::Amd) << model.name;
-    EXPECT_EQ(ibs_capabilities(model) & 0x8FD, 0x8FDU) << model.name;
+    EXPECT_EQ(ibs_capabilities(model) & 0xAFF, 0xAFFU) << model.name;
   }
   EXPECT_EQ(found, 1U);
+}
+
+Retired fetched(DataLevel level, DataTlb tlb = DataTlb::L1, std::uint32_t latency = 40) {
+  Retired retired = at(0x1000);
+  retired.fetch = {.present = true, .latency = latency, .source = {.level = level, .tlb = tlb}};
+  return retired;
+}
+
+TEST(IbsFetch, OfALineThatIsThereIsCompleteAndHasItsAddress) {
+  EXPECT_EQ(sampled_fetch(at(0x4010)), (IbsFetch{.control = IbsFetchCtl{bit(50)}, .linear = 0x4010}));
+}
+
+TEST(IbsFetch, TellsWhichCachesAndTlbsItMissed) {
+  constexpr std::uint64_t kWaited = bit(50) | std::uint64_t{40} << 32;
+  const struct {
+    DataLevel level;
+    DataTlb tlb;
+    std::uint64_t bits;
+  } rows[] = {
+      {DataLevel::L1, DataTlb::Stlb, bit(55)},
+      {DataLevel::L1, DataTlb::Walk, bit(55) | bit(56)},
+      {DataLevel::L2, DataTlb::L1, bit(51)},
+      {DataLevel::L3, DataTlb::L1, bit(51) | bit(58)},
+      {DataLevel::Dram, DataTlb::L1, bit(51) | bit(58) | bit(61)},
+      {DataLevel::Dram, DataTlb::Walk, bit(51) | bit(58) | bit(61) | bit(55) | bit(56)},
+  };
+  for (const auto& row : rows) {
+    const IbsFetch fetch = sampled_fetch(fetched(row.level, row.tlb));
+    EXPECT_EQ(fetch.control.raw(), kWaited | row.bits);
+    EXPECT_EQ(fetch.extended.raw(), 0U);
+    EXPECT_EQ(fetch.physical, 0U);
+  }
+}
+
+TEST(IbsFetch, HasTheTimeOfThePageWalkAloneAndSaturates) {
+  CoreSignals signals;
+  signals[CoreSignal::ItlbWalkCycles] = 70'000;
+  Retired walked = fetched(DataLevel::L2, DataTlb::Walk, 100'000);
+  walked.signals = &signals;
+  const IbsFetch fetch = sampled_fetch(walked);
+  EXPECT_EQ(fetch.extended.get(IbsFetchCtlExtd::tlb_latency), 0xFFFFU);
+  EXPECT_EQ(fetch.control.get(IbsFetchCtl::latency), 0xFFFFU);
+  walked.fetch.source.tlb = DataTlb::Stlb;
+  EXPECT_EQ(sampled_fetch(walked).extended.raw(), 0U);
 }
 
 TEST(IbsOp, OfNoAccessAndNoBranchIsItsRip) {

@@ -267,6 +267,12 @@ constexpr MsrFact kFacts[] = {
     {Msr::LbrTo,            "SampBrTo",                    kAmdLbrTo,
      lbrs<LbrKind::Amd>,  all,                  ReadWrite,   MsrValue::LbrTo, starting_0, 2},
     // Of these a reserved bit is refused: our choice, the manual says only that it is reserved.
+    {Msr::IbsFetchCtl,      "IbsFetchCtl",                 IbsFetchCtl::msr,
+     one_with_ibs,        bits_of<IbsFetchCtl>, ReadWrite,   Bits},
+    {Msr::IbsFetchLinAd,    "IbsFetchLinAd",               kIbsFetchLinAd,
+     one_with_ibs,        all,                  ReadWrite,   Bits},
+    {Msr::IbsFetchPhysAd,   "IbsFetchPhysAd",              kIbsFetchPhysAd,
+     one_with_ibs,        physical_bits,        ReadWrite,   Bits},
     {Msr::IbsOpCtl,         "IbsOpCtl",                    IbsOpCtl::msr,
      one_with_ibs,        bits_of<IbsOpCtl>,    ReadWrite,   Bits},
     {Msr::IbsOpRip,         "IbsOpRip",                    kIbsOpRip,
@@ -285,6 +291,8 @@ constexpr MsrFact kFacts[] = {
      one_with_ibs,        none,                 ReadOnly,    Bits,    ibs_control},
     {Msr::IbsBrTarget,      "IbsBrTarget",                 kIbsBrTarget,
      one_with_ibs,        all,                  ReadWrite,   Bits},
+    {Msr::IbsFetchCtlExtd,  "IbsFetchCtlExtd",             IbsFetchCtlExtd::msr,
+     one_with_ibs,        bits_of<IbsFetchCtlExtd>, ReadWrite, Bits},
 };
 // clang-format on
 static_assert(std::ranges::is_sorted(kFacts, {}, &MsrFact::first));

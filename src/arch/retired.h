@@ -98,7 +98,8 @@ struct Retired : InsnFacts {
   bool fence = false;  // CPUID, SFENCE, MFENCE or CLFLUSH: some processors count a store there (arch/quirks.h)
 
   // What only a core model knows. Absent: there is none, and records say so.
-  AccessOutcome load, store;             // the last of each
+  AccessOutcome load, store;  // the last of each
+  AccessOutcome fetch;        // of its line of code, of two the slower; absent: the front end waited for none
   const CoreSignals* signals = nullptr;  // what this instruction added
   std::uint64_t branch_cycle = 0;        // as TakenBranch::cycle
 

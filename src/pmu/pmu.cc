@@ -289,6 +289,10 @@ bool Pmu::Impl::wrmsr(std::uint32_t address, std::uint64_t value) {
     case Msr::LerFrom: lbr_.last_exception().from = value; break;
     case Msr::LerTo: lbr_.last_exception().to = value; break;
     case Msr::LerInfo: lbr_.last_exception().info = value; break;
+    case Msr::IbsFetchCtl:
+    case Msr::IbsFetchLinAd:
+    case Msr::IbsFetchPhysAd:
+    case Msr::IbsFetchCtlExtd:
     case Msr::IbsOpCtl:
     case Msr::IbsOpRip:
     case Msr::IbsOpData:

@@ -63,6 +63,7 @@ class ThreadReplay final : public arch::CoreFeed, public CodeSimulator<Clock> {
   const arch::CoreSignals& signals() const override { return signals_; }
   arch::AccessOutcome last_load() const override { return told(last_.loaded, last_.load); }
   arch::AccessOutcome last_store() const override { return told(last_.stored, last_.store); }
+  arch::AccessOutcome last_fetch() const override { return told(last_.fetch.latency != 0, last_.fetch); }
   bool last_mispredicted() const override { return last_.mispredicted; }
   void remember_branches() override { taken_.resize(kRemembered); }
   bool was_mispredicted(std::size_t back, std::uint64_t pc) const override { return taken(back, pc).mispredicted; }
