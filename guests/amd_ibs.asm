@@ -10,7 +10,7 @@
 ; screen PMI 1 RIP 0000909E IbsOpCtl 00000002 000E000A
 ; screen PMI 1 RIP 0000909E IbsOpCtl 00000002 000E000A
 ; screen PMI 2 RIP 00009300 IbsOpCtl 00000004 000E000A
-; screen load: IbsOpData3 00020001 at 0000A000
+; screen load: IbsOpData3 00C60001 at 0000A000
 ; screen PMI 3 RIP 00009400 IbsOpCtl 00000008 000E000A
 ; screen jump: IbsOpData 00000028 00000000 to 00009480
 ; screen reserved bit: #GP

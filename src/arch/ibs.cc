@@ -1,6 +1,7 @@
 #include "arch/ibs.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <string_view>
 
@@ -45,6 +46,18 @@ IbsDataSource source_code(const DataSource& source) {
     case DataLevel::Uncached: break;
   }
   return IbsDataSource::None;
+}
+
+/// IbsOpMemWidth; 0 of a width that it has no code for.
+std::uint64_t width_code(unsigned bytes) {
+  constexpr unsigned kWidest = 64;
+  return std::has_single_bit(bytes) && bytes <= kWidest ? std::bit_width(bytes) : 0;
+}
+
+/// How long the page walk of the access took: of an instruction of one access alone is it known whose it was.
+std::uint64_t walk_cycles(const Retired& retired, bool load) {
+  if (retired.signals == nullptr || (load ? retired.load_count : retired.store_count) != 1) return 0;
+  return (*retired.signals)[load ? CoreSignal::DtlbLoadWalkCycles : CoreSignal::DtlbStoreWalkCycles];
 }
 
 /// What became of the access: of a load, else of a store.
@@ -120,8 +133,17 @@ IbsOp sampled_op(const Retired& retired) {
   op.linear = own_store ? retired.store_address : retired.data_address;
   op.data3 = op.data3.with(D::misaligned, (load ? retired.split_loads : retired.split_stores) != 0)
                  .with(D::locked, retired.locked)
-                 .with(D::linear_valid, op.linear != 0);
-  if (const AccessOutcome& access = load ? retired.load : retired.store; access.present) tell_outcome(access, load, op);
+                 .with(D::linear_valid, op.linear != 0)
+                 .with(D::width, width_code(own_store ? retired.store_bytes : retired.data_bytes));
+  if (retired.physical != 0 && op.linear == retired.data_address) {
+    op.physical = retired.physical & kIbsPhysicalBits;
+    op.data3 = op.data3.with(D::physical_valid, 1);
+  }
+  const AccessOutcome& access = load ? retired.load : retired.store;
+  if (!access.present) return op;
+  tell_outcome(access, load, op);
+  if (op.data3.has(D::l2_tlb_miss))
+    op.data3 = op.data3.with(D::tlb_latency, std::min(walk_cycles(retired, load), kMost16));
   return op;
 }
 

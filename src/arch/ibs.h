@@ -203,8 +203,13 @@ IbsFetch sampled_fetch(const Retired& retired);
 ///     load's, as Linux reads it.
 ///   * IbsTagToRetCtr is the time from dispatch to the data: the core model tells of no other. IbsCompToRetCtr is 0.
 ///   * CacheHitSt is 1 but where another core had the line modified: Linux takes 0 of any cache for that.
-///   * Left out, always 0: physical addresses, sizes of pages, memory types, IbsOpBrnFuse, IbsOpMemWidth, open
-///     requests, the latency of TLB refills. RIPs are never invalid.
+///   * IbsOpMemWidth is that of one element of a string instruction, and 0 of accesses that it has no code for (80
+///     bits, XSAVE).
+///   * IbsTlbRefillLat is the time of the page walk; 0 of a hit in the second TLB, and where an instruction has several
+///     loads or stores.
+///   * IbsDcPhysAd is there in a virtual PC; a program knows no physical addresses.
+///   * Left out, always 0: sizes of pages, memory types, IbsOpBrnFuse, open requests. RIPs are
+///     never invalid.
 IbsOp sampled_op(const Retired& retired);
 
 /// Whether it is a sample under IbsOpL3MissOnly: a load whose data came from beyond L3.

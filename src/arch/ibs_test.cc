@@ -155,6 +155,53 @@ TEST(IbsOp, TellsWhatAnAccessIs) {
   EXPECT_EQ(sampled_op(prefetch).data3.raw(), bit(21));
 }
 
+TEST(IbsOp, TellsHowWideTheAccessIs) {
+  const struct {
+    std::uint8_t bytes;
+    std::uint64_t code;
+  } rows[] = {{0, 0}, {1, 1}, {2, 2}, {4, 3}, {8, 4}, {10, 0}, {16, 5}, {32, 6}, {64, 7}, {128, 0}};
+  for (const auto& row : rows) {
+    Retired retired = load();
+    retired.data_bytes = row.bytes;
+    EXPECT_EQ(sampled_op(retired).data3.raw(), kPlainLoad | row.code << 22) << int{row.bytes};
+    retired.store_bytes = 2;
+    EXPECT_EQ(sampled_op(retired).data3.raw(), kPlainLoad | row.code << 22) << "the load's";
+    Retired stored = store();
+    stored.store_address = 0x9000;
+    stored.store_bytes = row.bytes;
+    EXPECT_EQ(sampled_op(stored).data3.raw(), 0x2'0002U | row.code << 22) << int{row.bytes};
+  }
+}
+
+TEST(IbsOp, HasThePhysicalAddressWhereSomebodyKnowsIt) {
+  Retired retired = load();
+  EXPECT_EQ(sampled_op(retired).physical, 0U);
+  retired.physical = 0x12'3000;
+  EXPECT_EQ(sampled_op(retired).physical, 0x12'3000U);
+  EXPECT_EQ(sampled_op(retired).data3.raw(), kPlainLoad | bit(18));
+  Retired stored = store();
+  stored.store_address = 0x9000;
+  stored.physical = 0x12'3000;
+  EXPECT_EQ(sampled_op(stored).physical, 0U) << "that of another operand";
+}
+
+TEST(IbsOp, TellsHowLongThePageWalkTookWhereItIsKnownWhose) {
+  CoreSignals signals;
+  signals[CoreSignal::DtlbLoadWalkCycles] = 30;
+  signals[CoreSignal::DtlbStoreWalkCycles] = 70'000;
+  AccessOutcome walked = from(DataLevel::L1);
+  walked.source.tlb = DataTlb::Walk;
+  Retired loaded = load(walked), stored = store(walked);
+  loaded.signals = stored.signals = &signals;
+  EXPECT_EQ(sampled_op(loaded).data3.raw() >> 48, 30U);
+  EXPECT_EQ(sampled_op(stored).data3.raw() >> 48, 0xFFFFU);
+  loaded.load_count = 2;
+  EXPECT_EQ(sampled_op(loaded).data3.raw() >> 48, 0U) << "one of the two";
+  loaded.load_count = 1;
+  loaded.load.source.tlb = DataTlb::Stlb;
+  EXPECT_EQ(sampled_op(loaded).data3.raw() >> 48, 0U);
+}
+
 TEST(IbsOp, TellsHowTheTlbsAnswered) {
   for (const auto& [tlb, bits] : {std::pair{DataTlb::L1, std::uint64_t{0}}, std::pair{DataTlb::Stlb, bit(2)},
                                   std::pair{DataTlb::Walk, bit(2) | bit(3)}}) {

@@ -95,6 +95,10 @@ struct Retired : InsnFacts {
   bool mispredicted = false;
   bool transfer_entered = false;  // its transfer went to Pmu::enter_branch() already: LBR and BTS leave it alone
 
+  // How wide the operands at these addresses are, in bytes; 0: not known, or not the width of one access.
+  std::uint8_t data_bytes = 0, store_bytes = 0;
+  std::uint64_t physical = 0;  // address of data_address; 0: there is none, or nobody knows
+
   bool fence = false;  // CPUID, SFENCE, MFENCE or CLFLUSH: some processors count a store there (arch/quirks.h)
 
   // What only a core model knows. Absent: there is none, and records say so.

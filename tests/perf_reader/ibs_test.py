@@ -48,6 +48,13 @@ int main(int argc, char** argv) {
 ZEROSKID = GUESTS = ""
 
 
+def access_bytes(suffix, register):
+    """Of a move that objdump shows with this suffix, or of this register."""
+    if suffix:
+        return {"b": 1, "w": 2, "l": 4, "q": 8}[suffix]
+    return 8 if re.fullmatch(r"r([a-ds][ipx]|bp|\d+)|rsi|rdi", register) else 4 if re.fullmatch(r"e\w\w|r\d+d", register) else None
+
+
 class Sampled(unittest.TestCase):
     """One recording of ops for all tests."""
     maxDiff = None
@@ -121,6 +128,7 @@ class AsItIs(Sampled):
         listing = run("objdump", "-d", "--no-show-raw-insn", "p", folder=self.folder).stdout
         code = {int(row[1], 16): row[2] for row in re.finditer(r"^ +([0-9a-f]+):\t(.*)$", listing, re.MULTILINE)}
         kinds = collections.Counter()
+        widths, walks = set(), 0
         for sample in self.samples():
             text = code[sample["IbsOpRip"]]
             data, data3 = sample["IbsOpData"], sample["IbsOpData3"]
@@ -132,8 +140,19 @@ class AsItIs(Sampled):
             if re.match(r"mov +[^(]+,[^,]*\(", text):
                 self.assertEqual(data3 & 3, 2, text)
             self.assertEqual(data3 >> 17 & 1, sample["IbsDcLinAd"] != 0, text)
+            if wide := re.match(r"mov(?:[sz]?([bwlq])[lq]?)? +(?:[^%$]*\(.*\),)?[%$](\w+)", text):
+                if data3 & 3 and (bytes_there := access_bytes(wide[1], wide[2])):
+                    self.assertEqual(data3 >> 22 & 15, bytes_there.bit_length(), text)
+                    widths.add(bytes_there)
+            walked, took = data3 >> 3 & 1, data3 >> 48
+            self.assertTrue(walked or not took, text)
+            if walked and re.match(r"mov\w* ", text):
+                self.assertGreater(took, 0, text)
+                walks += 1
             kinds["branch" if branch else "load" if data3 & 1 else "store" if data3 & 2 else "other"] += 1
         self.assertGreater(min(kinds[kind] for kind in ("branch", "load", "store", "other")), 0, kinds)
+        self.assertLessEqual({1, 8}, widths)
+        self.assertGreater(walks, 10)
 
     def test_periods_are_shorter_by_the_random_start_alone(self):
         counts = [sample["IbsOpCtl"] >> 32 & 0x7FFFFFF for sample in self.samples()]
