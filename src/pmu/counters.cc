@@ -221,7 +221,7 @@ void Counters::resolve() {
       if (kernel) rings_[static_cast<std::size_t>(Ring::Kernel)].add(counter);
     }
   }
-  for (Counter& sampler : samplers()) {
+  for (Counter& sampler : std::span(slots_).last(kSamplers)) {
     if (!sampler.counts()) continue;
     for (Lanes& ring : rings_) ring.add(sampler);
   }
@@ -368,7 +368,7 @@ Counters::Step Counters::pass(std::span<const std::uint64_t> events, Ring ring) 
 
 bool Counters::only_adds(Ring ring) {
   return running(ring).conditional_count == 0 && arming_.enabled().empty() && !arming_.any_due() &&
-         std::ranges::none_of(samplers(), &Counter::counts);
+         std::ranges::none_of(std::span(slots_).last(kSamplers), &Counter::counts);
 }
 
 bool Counters::records_time(Ring ring) {

@@ -144,7 +144,6 @@ class Counters {
   const Counter& slot(unsigned counter) const {
     return slots_[counter < arch::kFirstFixedBit ? counter : kMaxGeneral + counter - arch::kFirstFixedBit];
   }
-  std::span<Counter> samplers() { return std::span(slots_).last(kSamplers); }
   Counter& slot(unsigned counter) { return const_cast<Counter&>(std::as_const(*this).slot(counter)); }
 
   const Lanes& running(Ring ring) {

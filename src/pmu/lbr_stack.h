@@ -33,6 +33,10 @@ class LbrStack {
   void set_select(arch::LbrSelect select);
   arch::LbrCtl control() const { return control_; }
   void set_control(arch::LbrCtl control);
+  arch::DbgExtnCfg extension() const { return extension_; }
+  void set_extension(arch::DbgExtnCfg extension) { extension_ = extension; }
+  /// Whether software has switched them on, by whichever register does that here.
+  bool enabled(arch::DebugCtl debugctl) const;
 
   // The registers as they read; the newest entry is at tos(), older ones below it, modulo the depth.
   struct Entry {
@@ -61,9 +65,9 @@ class LbrStack {
   std::uint64_t cycles_since_last(const arch::TakenBranch& branch);
   std::uint64_t info(const arch::TakenBranch& branch);
 
+  arch::LbrKind kind_;
   arch::LbrFormat format_;
   bool newest_first_;
-  bool architectural_;
   bool has_info_;
   bool timed_;       // entries have cycle counts, whether or not a branch brings its cycle
   bool plain_info_;  // of INFO only the flags
@@ -77,6 +81,7 @@ class LbrStack {
   std::uint64_t last_cycles_ = 0;
   arch::LbrSelect select_;
   arch::LbrCtl control_;
+  arch::DbgExtnCfg extension_;
   // the filter, resolved
   std::uint32_t wanted_ = 0;  // by bit of BranchKind
   bool to_kernel_ = true, to_user_ = true, call_stack_ = false;

@@ -109,7 +109,6 @@ class Pmu::Impl {
   std::uint64_t metrics() const { return metrics_.value(counters_.value(kSlotsCounter)); }
   void set_debugctl(DebugCtl value);
   void set_pebs_enable(std::uint64_t value);
-  bool lbrs_enabled() const;
   void choose_branches();
   bool stores(const arch::TakenBranch& branch) const {
     return branch.cpl_to == 0 ? !debugctl_.has(DebugCtl::bts_off_os) : !debugctl_.has(DebugCtl::bts_off_usr);
@@ -129,7 +128,6 @@ class Pmu::Impl {
   Mode mode_;
 
   DebugCtl debugctl_;
-  arch::DbgExtnCfg dbg_extn_cfg_;
   std::uint64_t pebs_enable_ = 0;
   /// Registers beside a select that say what it counts.
   struct Selectors {
@@ -214,7 +212,7 @@ bool Pmu::Impl::rdmsr(std::uint32_t address, std::uint64_t& value) const {
     case Msr::LbrSelect: value = lbr_.select().raw(); break;
     case Msr::LbrCtl: value = lbr_.control().raw(); break;
     case Msr::LbrDepth: value = lbr_.depth(); break;
-    case Msr::DbgExtnCfg: value = dbg_extn_cfg_.raw(); break;
+    case Msr::DbgExtnCfg: value = lbr_.extension().raw(); break;
     case Msr::LbrTos: value = lbr_.tos(); break;
     case Msr::LbrFrom: value = lbr_.entry(i).from; break;
     case Msr::LbrTo: value = lbr_.entry(i).to; break;
@@ -279,7 +277,7 @@ bool Pmu::Impl::wrmsr(std::uint32_t address, std::uint64_t value) {
       break;
     case Msr::LbrDepth: lbr_.set_depth(static_cast<unsigned>(value)); break;
     case Msr::DbgExtnCfg:
-      dbg_extn_cfg_ = arch::DbgExtnCfg{value};
+      lbr_.set_extension(arch::DbgExtnCfg{value});
       choose_branches();
       break;
     case Msr::LbrTos: lbr_.set_tos(static_cast<unsigned>(value)); break;
@@ -289,23 +287,12 @@ bool Pmu::Impl::wrmsr(std::uint32_t address, std::uint64_t value) {
     case Msr::LerFrom: lbr_.last_exception().from = value; break;
     case Msr::LerTo: lbr_.last_exception().to = value; break;
     case Msr::LerInfo: lbr_.last_exception().info = value; break;
-    case Msr::IbsFetchCtl:
-    case Msr::IbsFetchLinAd:
-    case Msr::IbsFetchPhysAd:
-    case Msr::IbsFetchCtlExtd:
-    case Msr::IbsOpCtl:
-    case Msr::IbsOpRip:
-    case Msr::IbsOpData:
-    case Msr::IbsOpData2:
-    case Msr::IbsOpData3:
-    case Msr::IbsDcLinAd:
-    case Msr::IbsDcPhysAd:
-    case Msr::IbsBrTarget: ibs_.write(found->msr.fact->msr, value); break;
     case Msr::IbsControl:
     case Msr::GlobalStatus:
     case Msr::GlobalInUse:
     case Msr::PerfCapabilities:
     case Msr::MiscEnable: return false;  // read-only
+    default: ibs_.write(found->msr.fact->msr, value); break;
   }
   return true;
 }
@@ -354,20 +341,9 @@ void Pmu::Impl::set_pebs_enable(std::uint64_t value) {
   counters_.set_pebs(enabled, latency, stores ? enabled & arch::only(3) : CounterSet{});
 }
 
-bool Pmu::Impl::lbrs_enabled() const {
-  switch (model_.lbr_kind) {
-    case arch::LbrKind::Small:
-    case arch::LbrKind::Stack: return debugctl_.has(DebugCtl::lbr);
-    case arch::LbrKind::Architectural: return lbr_.control().has(arch::LbrCtl::enable);
-    case arch::LbrKind::Amd: return dbg_extn_cfg_.has(arch::DbgExtnCfg::lbr_stack);
-    case arch::LbrKind::None: break;
-  }
-  return false;
-}
-
 /// Which branches are recorded follows from what enables them, LBR_Frz, SMM and machine checks.
 void Pmu::Impl::choose_branches() {
-  lbr_on_ = lbrs_enabled() && !counters_.status().has(GlobalStatus::lbr_frozen);
+  lbr_on_ = lbr_.enabled(debugctl_) && !counters_.status().has(GlobalStatus::lbr_frozen);
   constexpr std::uint64_t kNobody = DebugCtl::bts_off_os.mask | DebugCtl::bts_off_usr.mask;
   const bool somebody = (debugctl_.raw() & kNobody) != kNobody;
   bts_on_ = debugctl_.has(DebugCtl::tr) && debugctl_.has(DebugCtl::bts) && somebody && !in_smm_ && !bts_stopped_;
@@ -532,7 +508,7 @@ void Pmu::Impl::init() {
   in_smm_ = bts_stopped_ = debug_exception_next_ = false;
   pebs_.forget_due();
   set_pebs_enable(0);
-  dbg_extn_cfg_ = {};
+  lbr_.set_extension({});
   set_debugctl(DebugCtl{});
   if (model_.quirks.has(Quirk::InitClearsDsArea)) store_.set_address(0);
 }

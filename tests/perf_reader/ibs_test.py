@@ -152,7 +152,7 @@ class AsItIs(Sampled):
             kinds["branch" if branch else "load" if data3 & 1 else "store" if data3 & 2 else "other"] += 1
         self.assertGreater(min(kinds[kind] for kind in ("branch", "load", "store", "other")), 0, kinds)
         self.assertLessEqual({1, 8}, widths)
-        self.assertGreater(walks, 10)
+        self.assertGreater(walks, 0)
 
     def test_periods_are_shorter_by_the_random_start_alone(self):
         counts = [sample["IbsOpCtl"] >> 32 & 0x7FFFFFF for sample in self.samples()]
