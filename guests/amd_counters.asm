@@ -5,7 +5,7 @@
 ;
 ; cpu    zen4
 ; screen AuthenticAMD 00A60F12
-; screen counters 00000006, PerfMonV2 00000001
+; screen counters 00000106, PerfMonV2 00000003
 ; screen L2 ways and line 01C0003F, sets 000007FF
 ; screen PMI 1 at 00009063 status 00000001
 ; screen PMI 2 at 00009463 status 00000002

@@ -6,15 +6,14 @@
 ; ones begin at 158: the WRMSR is number 159, and what follows it is tagged.
 ;
 ; cpu    zen4
-; screen IBS 00000400, capabilities 000009FD
+; screen IBS 00000400, capabilities 00000BFF
 ; screen PMI 1 RIP 0000909E IbsOpCtl 00000002 000E000A
 ; screen PMI 1 RIP 0000909E IbsOpCtl 00000002 000E000A
 ; screen PMI 2 RIP 00009300 IbsOpCtl 00000004 000E000A
-; screen load: IbsOpData3 00020001 at 0000A000
+; screen load: IbsOpData3 00C60001 at 0000A000
 ; screen PMI 3 RIP 00009400 IbsOpCtl 00000008 000E000A
 ; screen jump: IbsOpData 00000028 00000000 to 00009480
 ; screen reserved bit: #GP
-; screen IbsFetchCtl: #GP
         bits 32
 %define ORIGIN 0x8000
         org ORIGIN
@@ -112,17 +111,8 @@ target: nop
         mov edx, 1 << 31
         wrmsr
         say "taken"
-        jmp .fetch
-.reserved:
-        say "#GP"
-.fetch: call new_line
-        say "IbsFetchCtl: "
-        mov dword [resume], .absent
-        mov ecx, 0xC0011030
-        rdmsr
-        say "read"
         jmp .end
-.absent:
+.reserved:
         say "#GP"
 .end:   call new_line
         cli

@@ -177,6 +177,8 @@ class CoreFeed {
   /// both.
   virtual AccessOutcome last_load() const = 0;
   virtual AccessOutcome last_store() const = 0;
+  /// And how its line of code came, of two the slower one; absent where the front end waited for none.
+  virtual AccessOutcome last_fetch() const { return {}; }
   /// Whether the branch that ended the newest run was mispredicted.
   virtual bool last_mispredicted() const = 0;
 

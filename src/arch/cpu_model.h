@@ -24,7 +24,8 @@ enum class Vendor : std::uint8_t { Intel, Amd };
 /// What FREEZE_PERFMON_ON_PMI and FREEZE_LBRS_ON_PMI do when a PMI is requested.
 enum class FreezeKind : std::uint8_t {
   Legacy,       // clears IA32_PERF_GLOBAL_CTRL, or DEBUGCTL.LBR
-  Streamlined,  // sets CTR_Frz, or LBR_Frz, in IA32_PERF_GLOBAL_STATUS
+  Streamlined,  // sets CTR_Frz, or LBR_Frz, in IA32_PERF_GLOBAL_STATUS; AMD's set the same bits of their status
+  None,         // DEBUGCTL has no such bit; AMD's LBRs alone
 };
 
 /// Which counters one PEBS assist reloads and whose overflow bits it clears.
@@ -38,6 +39,7 @@ enum class LbrKind : std::uint8_t {
   Small,          // MSRs 40H and 60H, a TOS, no filter: Core 2
   Stack,          // MSRs 680H and 6C0H, a TOS, MSR_LBR_SELECT
   Architectural,  // MSRs 1500H and 1600H, the newest record first, IA32_LBR_CTL
+  Amd,            // MSRs C001'0300H and C001'0301H in turn, the newest record first, LbrSelect, DbgExtnCfg
   None,
 };
 
@@ -102,6 +104,7 @@ struct CpuModel {
     return static_cast<PebsFormat>(capabilities.get(PerfCapabilities::pebs_format));
   }
   constexpr LbrFormat lbr_format() const {
+    if (lbr_kind == LbrKind::Amd) return LbrFormat::Amd;
     return static_cast<LbrFormat>(capabilities.get(PerfCapabilities::lbr_format));
   }
   /// Slot of FIXED_CTR0 in the DS management area, with PEBS baseline.
@@ -163,12 +166,16 @@ constexpr bool is_consistent(const CpuModel& m) {
       if (m.lbr_format() != LbrFormat::Architectural || (m.lbr_depths >> (m.lbr_entries / 8 - 1) & 1) == 0)
         return false;
       break;
+    case LbrKind::Amd:
+      if (m.vendor != Vendor::Amd || m.lbr_call_stack) return false;
+      break;
     case LbrKind::None:
       if (m.lbr_entries != 1 || m.capabilities.has(PerfCapabilities::lbr_format)) return false;
       break;
   }
   const bool streamlined = m.counter_freeze == FreezeKind::Streamlined || m.lbr_freeze == FreezeKind::Streamlined;
-  if (streamlined && m.perfmon_version < 4) return false;
+  if (streamlined && m.perfmon_version < 4 && m.vendor == Vendor::Intel) return false;
+  if (m.lbr_freeze == FreezeKind::None && m.vendor == Vendor::Intel) return false;
   if ((m.offcore_registers == 0) != (m.offcore_bits == 0) || m.offcore_registers > 2) return false;
   // `events` is not looked at: g++ with UBSan takes no comparison of a function with null for a constant.
   return !m.description.empty();
@@ -178,6 +185,7 @@ constexpr bool is_consistent(const CpuModel& m) {
 struct LbrRegisters {
   std::uint32_t from, to, info;  // the first MSR of each kind; info: 0 if there is none
   bool newest_first;             // record 0 is the newest; otherwise MSR_LASTBRANCH_TOS names it
+  std::uint32_t stride = 1;      // from one of a kind to the next
 };
 constexpr LbrRegisters lbr_registers(const CpuModel& m) {
   switch (m.lbr_kind) {
@@ -185,6 +193,7 @@ constexpr LbrRegisters lbr_registers(const CpuModel& m) {
     case LbrKind::Stack:
     case LbrKind::None: break;
     case LbrKind::Architectural: return {ArchLbrFrom::msrs[0], ArchLbrTo::msrs[0], ArchLbrInfo::msrs[0], true};
+    case LbrKind::Amd: return {kAmdLbrFrom, kAmdLbrTo, 0, true, 2};
   }
   return {LbrFrom::msrs[0], LbrTo::msrs[0], has_info(m.lbr_format()) ? LbrInfo::msrs[0] : 0, false};
 }

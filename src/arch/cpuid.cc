@@ -26,14 +26,27 @@ CpuidLeaf last_branch_leaf(const CpuModel& model) {
   return {.eax = model.lbr_depths | kDeepCState, .ebx = kFilters, .ecx = kInfo, .edx = 0};
 }
 
-// Leaf 8000'001BH: instruction-based sampling. Leaf 8000'0022H. EAX: PerfMonV2, and no last-branch records. EBX: core
-// counters; none of the data fabric.
+// Leaf 8000'0022H. EAX: PerfMonV2, the last-branch stack, whether a PMI can freeze it. EBX: core counters, records of
+// the stack; no counters of the data fabric.
+CpuidLeaf amd_perfmon_leaf(const CpuModel& model) {
+  constexpr std::uint32_t kPerfMonV2 = 1U << 0, kLbrStack = 1U << 1, kFreeze = 1U << 2;
+  constexpr unsigned kLbrEntriesShift = 4;
+  std::uint32_t eax = kPerfMonV2, ebx = model.general_counters;
+  if (model.has_lbr()) {
+    eax |= kLbrStack;
+    ebx |= std::uint32_t{model.lbr_entries} << kLbrEntriesShift;
+  }
+  if (model.lbr_freeze == FreezeKind::Streamlined) eax |= kFreeze;
+  return {.eax = eax, .ebx = ebx, .ecx = 0, .edx = 0};
+}
+
+// Leaf 8000'001BH: instruction-based sampling.
 std::optional<CpuidLeaf> amd_leaf(const CpuModel& model, std::uint32_t leaf) {
   switch (leaf) {
     case 0x0A:
     case 0x1C: return CpuidLeaf{};
     case 0x8000'001B: return CpuidLeaf{.eax = ibs_capabilities(model)};
-    case 0x8000'0022: return CpuidLeaf{.eax = 1, .ebx = model.general_counters, .ecx = 0, .edx = 0};
+    case 0x8000'0022: return amd_perfmon_leaf(model);
     default: return std::nullopt;
   }
 }

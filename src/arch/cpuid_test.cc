@@ -48,7 +48,7 @@ TEST(Cpuid, TellsOfTheDebugStoreInLeaf1) {
   EXPECT_EQ(pmu_bits(model("westmere"), 1, 0, {Quirk::Ds32}).value.ecx, 0x8010U);
 }
 
-// source: APM vol. 3, functions 8000'0001H and 8000'0022H. The part has last-branch records; here EAX[1] is clear.
+// source: APM vol. 3, functions 8000'0001H and 8000'0022H.
 TEST(Cpuid, TellsOfAmdsCountersInLeavesOfTheirOwn) {
   const CpuModel& zen4 = model("zen4");
   const CpuidBits leaf1 = pmu_bits(zen4, 1, 0);
@@ -58,12 +58,15 @@ TEST(Cpuid, TellsOfAmdsCountersInLeavesOfTheirOwn) {
   EXPECT_EQ(pmu_bits(zen4, 0x8000'0001, 0).value.ecx, 1U << 23 | 1U << 10) << "and instruction-based sampling";
   const auto leaf = pmu_leaf(zen4, 0x8000'0022, 0);
   ASSERT_TRUE(leaf);
-  EXPECT_EQ(leaf->eax, 1U) << "PerfMonV2";
-  EXPECT_EQ(leaf->ebx, 6U);
+  EXPECT_EQ(leaf->eax, 3U) << "PerfMonV2 and the last-branch stack, which no PMI freezes";
+  EXPECT_EQ(leaf->ebx, 0x106U) << "six counters, 16 records";
+  CpuModel freezes = zen4;
+  freezes.lbr_freeze = freezes.counter_freeze = FreezeKind::Streamlined;
+  ASSERT_TRUE(is_consistent(freezes));
+  EXPECT_EQ(pmu_leaf(freezes, 0x8000'0022, 0)->eax, 7U);
   EXPECT_EQ(pmu_leaf(zen4, 0x0A, 0)->eax, 0U) << "no architectural performance monitoring";
   EXPECT_FALSE(pmu_leaf(model("haswell"), 0x8000'0022, 0));
-  // BFFH of the part without FetchSam and IbsFetchCtlExtd.
-  EXPECT_EQ(pmu_leaf(zen4, 0x8000'001B, 0)->eax, 0x9FDU);
+  EXPECT_EQ(pmu_leaf(zen4, 0x8000'001B, 0)->eax, 0xBFFU);
   EXPECT_FALSE(pmu_leaf(model("haswell"), 0x8000'001B, 0));
   EXPECT_EQ(pmu_bits(model("haswell"), 0x8000'0001, 0).mask.ecx, 0U);
 }

@@ -1,6 +1,7 @@
 #include "arch/ibs.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <string_view>
 
@@ -13,13 +14,14 @@
 namespace zs::arch {
 namespace {
 
-/// What op sampling has on every processor here that has it.
-constexpr std::uint32_t kModelled = ibs_caps::kValid | ibs_caps::kOpSampling | ibs_caps::kReadWriteCount |
-                                    ibs_caps::kOpCounting | ibs_caps::kBranchTarget | ibs_caps::kWideCounts |
-                                    ibs_caps::kRipInvalid | ibs_caps::kL3MissFilter;
+/// What it has on every processor here that has it.
+constexpr std::uint32_t kModelled = ibs_caps::kValid | ibs_caps::kFetchSampling | ibs_caps::kOpSampling |
+                                    ibs_caps::kReadWriteCount | ibs_caps::kOpCounting | ibs_caps::kBranchTarget |
+                                    ibs_caps::kWideCounts | ibs_caps::kRipInvalid | ibs_caps::kFetchExtended |
+                                    ibs_caps::kL3MissFilter;
 
 /// CPU models that have instruction-based sampling.
-/// source: CPUID dump of a Ryzen 9 7950X: BFFH. Here without the sampling of fetches.
+/// source: CPUID dump of a Ryzen 9 7950X: BFFH.
 struct Processor {
   std::string_view model;
   std::uint32_t capabilities;
@@ -44,6 +46,18 @@ IbsDataSource source_code(const DataSource& source) {
     case DataLevel::Uncached: break;
   }
   return IbsDataSource::None;
+}
+
+/// IbsOpMemWidth; 0 of a width that it has no code for.
+std::uint64_t width_code(unsigned bytes) {
+  constexpr unsigned kWidest = 64;
+  return std::has_single_bit(bytes) && bytes <= kWidest ? std::bit_width(bytes) : 0;
+}
+
+/// How long the page walk of the access took: of an instruction of one access alone is it known whose it was.
+std::uint64_t walk_cycles(const Retired& retired, bool load) {
+  if (retired.signals == nullptr || (load ? retired.load_count : retired.store_count) != 1) return 0;
+  return (*retired.signals)[load ? CoreSignal::DtlbLoadWalkCycles : CoreSignal::DtlbStoreWalkCycles];
 }
 
 /// What became of the access: of a load, else of a store.
@@ -79,6 +93,27 @@ std::uint32_t ibs_capabilities(const CpuModel& model) {
   return row == std::end(kProcessors) ? 0 : row->capabilities;
 }
 
+IbsFetch sampled_fetch(const Retired& retired) {
+  using C = IbsFetchCtl;
+  IbsFetch fetch{.control = C{}.with(C::complete, 1), .linear = retired.ip};
+  if (!retired.fetch.present) return fetch;
+  const DataSource& source = retired.fetch.source;
+  const bool walk = source.tlb == DataTlb::Walk;
+  const bool missed = source.level != DataLevel::L1 && source.level != DataLevel::Unknown;
+  const bool missed_l2 = missed && source.level != DataLevel::L2;
+  fetch.control = fetch.control.with(C::latency, std::min<std::uint64_t>(retired.fetch.latency, kMost16))
+                      .with(C::ic_miss, missed)
+                      .with(C::l2_miss, missed_l2)
+                      .with(C::l3_miss, missed_l2 && source.level != DataLevel::L3)
+                      .with(C::l1_tlb_miss, walk || source.tlb == DataTlb::Stlb)
+                      .with(C::l2_tlb_miss, walk);
+  if (walk && retired.signals != nullptr) {
+    const std::uint64_t cycles = (*retired.signals)[CoreSignal::ItlbWalkCycles];
+    fetch.extended = fetch.extended.with(IbsFetchCtlExtd::tlb_latency, std::min(cycles, kMost16));
+  }
+  return fetch;
+}
+
 IbsOp sampled_op(const Retired& retired) {
   using D = IbsOpData3;
   IbsOp op{.rip = retired.ip};
@@ -98,8 +133,17 @@ IbsOp sampled_op(const Retired& retired) {
   op.linear = own_store ? retired.store_address : retired.data_address;
   op.data3 = op.data3.with(D::misaligned, (load ? retired.split_loads : retired.split_stores) != 0)
                  .with(D::locked, retired.locked)
-                 .with(D::linear_valid, op.linear != 0);
-  if (const AccessOutcome& access = load ? retired.load : retired.store; access.present) tell_outcome(access, load, op);
+                 .with(D::linear_valid, op.linear != 0)
+                 .with(D::width, width_code(own_store ? retired.store_bytes : retired.data_bytes));
+  if (retired.physical != 0 && op.linear == retired.data_address) {
+    op.physical = retired.physical & kIbsPhysicalBits;
+    op.data3 = op.data3.with(D::physical_valid, 1);
+  }
+  const AccessOutcome& access = load ? retired.load : retired.store;
+  if (!access.present) return op;
+  tell_outcome(access, load, op);
+  if (op.data3.has(D::l2_tlb_miss))
+    op.data3 = op.data3.with(D::tlb_latency, std::min(walk_cycles(retired, load), kMost16));
   return op;
 }
 

@@ -1,9 +1,8 @@
-// Instruction-based sampling of AMD's processors: its registers, and what they hold of one sampled op.
-// source: PPR of family 19H model 61H, "Instruction Based Sampling (IBS)", registers MSRC001_1033 to MSRC001_103B; APM
+// Instruction-based sampling of AMD's processors: its registers, and what they hold of one sampled fetch or op.
+// source: PPR of family 19H model 61H, "Instruction Based Sampling (IBS)", registers MSRC001_1030 to MSRC001_103C; APM
 //         vol. 2, "Instruction-Based Sampling"; APM vol. 3, function 8000_001BH. Fields as Linux names them in
 //         asm/amd-ibs.h.
-// Left out: fetch sampling (IbsFetchCtl, IbsFetchLinAd, IbsFetchPhysAd, IbsFetchCtlExtd); IbsOpData4, which this
-// generation has not.
+// Left out: IbsOpData4, which this generation has not.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +26,36 @@ inline constexpr std::uint32_t kValid = 1U << 0, kFetchSampling = 1U << 1, kOpSa
 /// CPUID 8000_001BH:EAX of this processor; 0: it has no instruction-based sampling.
 std::uint32_t ibs_capabilities(const CpuModel& model);
 inline bool has_ibs(const CpuModel& model) { return ibs_capabilities(model) != 0; }
+
+/// MSRC001_1030, IbsFetchCtl: how often fetches are tagged, whether a sample waits, and what it says.
+struct IbsFetchCtl : Register64<IbsFetchCtl> {
+  using Register64::Register64;
+  static constexpr std::uint32_t msr = 0xC001'1030;
+  static constexpr Bits<15, 0> max{"IbsFetchMaxCnt[19:4]"};
+  static constexpr Bits<31, 16> current{"IbsFetchCnt[19:4]"};
+  static constexpr Bits<47, 32> latency{"IbsFetchLat"};
+  static constexpr Bits<48> enable{"IbsFetchEn"};
+  static constexpr Bits<49> valid{"IbsFetchVal"};
+  static constexpr Bits<50> complete{"IbsFetchComp"};
+  static constexpr Bits<51> ic_miss{"IbsIcMiss"};
+  static constexpr Bits<52> physical_valid{"IbsPhyAddrValid"};
+  static constexpr Bits<54, 53> page_size{"IbsL1TlbPgSz"};  // with IbsPhyAddrValid: 4 KiB, 2 MiB, 1 GiB
+  static constexpr Bits<55> l1_tlb_miss{"IbsL1TlbMiss"};
+  static constexpr Bits<56> l2_tlb_miss{"IbsL2TlbMiss"};
+  static constexpr Bits<57> random{"IbsRandEn"};
+  static constexpr Bits<58> l2_miss{"IbsFetchL2Miss"};
+  static constexpr Bits<59> l3_miss_only{"IbsFetchL3MissOnly"};
+  static constexpr Bits<60> oc_miss{"IbsFetchOcMiss"};
+  static constexpr Bits<61> l3_miss{"IbsFetchL3Miss"};
+  static constexpr auto fields =
+      field_list(max, current, latency, enable, valid, complete, ic_miss, physical_valid, page_size, l1_tlb_miss,
+                 l2_tlb_miss, random, l2_miss, l3_miss_only, oc_miss, l3_miss);
+
+  /// IbsFetchMaxCnt and IbsFetchCnt whole: their lowest four bits are not in the register.
+  constexpr std::uint64_t maximum() const { return get(max) << 4; }
+  constexpr IbsFetchCtl with_maximum(std::uint64_t count) const { return with(max, count >> 4); }
+  constexpr std::uint64_t counted() const { return get(current) << 4; }
+};
 
 /// MSRC001_1033, IbsOpCtl: how often ops are tagged, and whether a sample waits.
 struct IbsOpCtl : Register64<IbsOpCtl> {
@@ -126,7 +155,16 @@ struct IbsOpData3 : Register64<IbsOpData3> {
                  prefetch, width, open_requests, miss_latency, tlb_latency);
 };
 
+/// MSRC001_103C, IbsFetchCtlExtd, which Linux calls IC_IBS_EXTD_CTL.
+struct IbsFetchCtlExtd : Register64<IbsFetchCtlExtd> {
+  using Register64::Register64;
+  static constexpr std::uint32_t msr = 0xC001'103C;
+  static constexpr Bits<15, 0> tlb_latency{"IbsItlbRefillLat"};
+  static constexpr auto fields = field_list(tlb_latency);
+};
+
 /// Registers of one value each.
+inline constexpr std::uint32_t kIbsFetchLinAd = 0xC001'1031, kIbsFetchPhysAd = 0xC001'1032;
 inline constexpr std::uint32_t kIbsOpRip = 0xC001'1034, kIbsDcLinAd = 0xC001'1038, kIbsDcPhysAd = 0xC001'1039,
                                kIbsControl = 0xC001'103A, kIbsBrTarget = 0xC001'103B;
 inline constexpr std::uint64_t kIbsPhysicalBits = (std::uint64_t{1} << 52) - 1;
@@ -144,13 +182,34 @@ struct IbsOp {
   friend constexpr bool operator==(const IbsOp&, const IbsOp&) = default;
 };
 
+/// What the registers say of a sampled fetch.
+struct IbsFetch {
+  IbsFetchCtl control;  // the fields from IbsFetchLat on that are its own, without what software wrote
+  std::uint64_t linear = 0, physical = 0;  // IbsFetchLinAd, IbsFetchPhysAd
+  IbsFetchCtlExtd extended;
+  friend constexpr bool operator==(const IbsFetch&, const IbsFetch&) = default;
+};
+
+/// Of the fetch of this instruction.
+///   * IbsFetchLat is how long the front end waited for its line, 0 where the line was in L1I and its page in the first
+///     TLB.
+///   * IbsItlbRefillLat is the time of the page walk; 0 of a hit in the second TLB.
+///   * Every fetch is complete, because its instruction retired.
+///   * Left out, always 0: physical addresses, and with them the sizes of pages; IbsFetchOcMiss.
+IbsFetch sampled_fetch(const Retired& retired);
+
 /// Of an op of this instruction.
 ///   * What a core model knows of the access is told, and nothing where there is none. Of a read-modify-write it is the
 ///     load's, as Linux reads it.
 ///   * IbsTagToRetCtr is the time from dispatch to the data: the core model tells of no other. IbsCompToRetCtr is 0.
 ///   * CacheHitSt is 1 but where another core had the line modified: Linux takes 0 of any cache for that.
-///   * Left out, always 0: physical addresses, sizes of pages, memory types, IbsOpBrnFuse, IbsOpMemWidth, open
-///     requests, the latency of TLB refills. RIPs are never invalid.
+///   * IbsOpMemWidth is that of one element of a string instruction, and 0 of accesses that it has no code for (80
+///     bits, XSAVE).
+///   * IbsTlbRefillLat is the time of the page walk; 0 of a hit in the second TLB, and where an instruction has several
+///     loads or stores.
+///   * IbsDcPhysAd is there in a virtual PC; a program knows no physical addresses.
+///   * Left out, always 0: sizes of pages, memory types, IbsOpBrnFuse, open requests. RIPs are
+///     never invalid.
 IbsOp sampled_op(const Retired& retired);
 
 /// Whether it is a sample under IbsOpL3MissOnly: a load whose data came from beyond L3.

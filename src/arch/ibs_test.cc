@@ -1,4 +1,4 @@
-// Each field against the manual's table: what an op that does one thing sets, and nothing beside it.
+// Each field against the manual's table: what an op or a fetch that does one thing sets, and nothing beside it.
 #include "arch/ibs.h"
 
 #include <gtest/gtest.h>
@@ -43,15 +43,59 @@ AccessOutcome from(DataLevel level, std::uint32_t latency = 40, DataSnoop snoop 
 
 constexpr std::uint64_t kPlainLoad = 0x2'0001;  // IbsLdOp, IbsDcLinAddrValid
 
-TEST(IbsCapabilities, AreOfAmdsModelsAndHaveWhatOpSamplingNeeds) {
+TEST(IbsCapabilities, AreOfAmdsModelsAndHaveWhatSamplingNeeds) {
   unsigned found = 0;
   for (const CpuModel& model : cpu_models()) {
     if (!has_ibs(model)) continue;
     ++found;
     EXPECT_EQ(model.vendor, Vendor::Amd) << model.name;
-    EXPECT_EQ(ibs_capabilities(model) & 0x8FD, 0x8FDU) << model.name;
+    EXPECT_EQ(ibs_capabilities(model) & 0xAFF, 0xAFFU) << model.name;
   }
   EXPECT_EQ(found, 1U);
+}
+
+Retired fetched(DataLevel level, DataTlb tlb = DataTlb::L1, std::uint32_t latency = 40) {
+  Retired retired = at(0x1000);
+  retired.fetch = {.present = true, .latency = latency, .source = {.level = level, .tlb = tlb}};
+  return retired;
+}
+
+TEST(IbsFetch, OfALineThatIsThereIsCompleteAndHasItsAddress) {
+  EXPECT_EQ(sampled_fetch(at(0x4010)), (IbsFetch{.control = IbsFetchCtl{bit(50)}, .linear = 0x4010}));
+}
+
+TEST(IbsFetch, TellsWhichCachesAndTlbsItMissed) {
+  constexpr std::uint64_t kWaited = bit(50) | std::uint64_t{40} << 32;
+  const struct {
+    DataLevel level;
+    DataTlb tlb;
+    std::uint64_t bits;
+  } rows[] = {
+      {DataLevel::L1, DataTlb::Stlb, bit(55)},
+      {DataLevel::L1, DataTlb::Walk, bit(55) | bit(56)},
+      {DataLevel::L2, DataTlb::L1, bit(51)},
+      {DataLevel::L3, DataTlb::L1, bit(51) | bit(58)},
+      {DataLevel::Dram, DataTlb::L1, bit(51) | bit(58) | bit(61)},
+      {DataLevel::Dram, DataTlb::Walk, bit(51) | bit(58) | bit(61) | bit(55) | bit(56)},
+  };
+  for (const auto& row : rows) {
+    const IbsFetch fetch = sampled_fetch(fetched(row.level, row.tlb));
+    EXPECT_EQ(fetch.control.raw(), kWaited | row.bits);
+    EXPECT_EQ(fetch.extended.raw(), 0U);
+    EXPECT_EQ(fetch.physical, 0U);
+  }
+}
+
+TEST(IbsFetch, HasTheTimeOfThePageWalkAloneAndSaturates) {
+  CoreSignals signals;
+  signals[CoreSignal::ItlbWalkCycles] = 70'000;
+  Retired walked = fetched(DataLevel::L2, DataTlb::Walk, 100'000);
+  walked.signals = &signals;
+  const IbsFetch fetch = sampled_fetch(walked);
+  EXPECT_EQ(fetch.extended.get(IbsFetchCtlExtd::tlb_latency), 0xFFFFU);
+  EXPECT_EQ(fetch.control.get(IbsFetchCtl::latency), 0xFFFFU);
+  walked.fetch.source.tlb = DataTlb::Stlb;
+  EXPECT_EQ(sampled_fetch(walked).extended.raw(), 0U);
 }
 
 TEST(IbsOp, OfNoAccessAndNoBranchIsItsRip) {
@@ -109,6 +153,53 @@ TEST(IbsOp, TellsWhatAnAccessIs) {
   Retired prefetch = at(0x1000);
   prefetch.prefetch = true;
   EXPECT_EQ(sampled_op(prefetch).data3.raw(), bit(21));
+}
+
+TEST(IbsOp, TellsHowWideTheAccessIs) {
+  const struct {
+    std::uint8_t bytes;
+    std::uint64_t code;
+  } rows[] = {{0, 0}, {1, 1}, {2, 2}, {4, 3}, {8, 4}, {10, 0}, {16, 5}, {32, 6}, {64, 7}, {128, 0}};
+  for (const auto& row : rows) {
+    Retired retired = load();
+    retired.data_bytes = row.bytes;
+    EXPECT_EQ(sampled_op(retired).data3.raw(), kPlainLoad | row.code << 22) << int{row.bytes};
+    retired.store_bytes = 2;
+    EXPECT_EQ(sampled_op(retired).data3.raw(), kPlainLoad | row.code << 22) << "the load's";
+    Retired stored = store();
+    stored.store_address = 0x9000;
+    stored.store_bytes = row.bytes;
+    EXPECT_EQ(sampled_op(stored).data3.raw(), 0x2'0002U | row.code << 22) << int{row.bytes};
+  }
+}
+
+TEST(IbsOp, HasThePhysicalAddressWhereSomebodyKnowsIt) {
+  Retired retired = load();
+  EXPECT_EQ(sampled_op(retired).physical, 0U);
+  retired.physical = 0x12'3000;
+  EXPECT_EQ(sampled_op(retired).physical, 0x12'3000U);
+  EXPECT_EQ(sampled_op(retired).data3.raw(), kPlainLoad | bit(18));
+  Retired stored = store();
+  stored.store_address = 0x9000;
+  stored.physical = 0x12'3000;
+  EXPECT_EQ(sampled_op(stored).physical, 0U) << "that of another operand";
+}
+
+TEST(IbsOp, TellsHowLongThePageWalkTookWhereItIsKnownWhose) {
+  CoreSignals signals;
+  signals[CoreSignal::DtlbLoadWalkCycles] = 30;
+  signals[CoreSignal::DtlbStoreWalkCycles] = 70'000;
+  AccessOutcome walked = from(DataLevel::L1);
+  walked.source.tlb = DataTlb::Walk;
+  Retired loaded = load(walked), stored = store(walked);
+  loaded.signals = stored.signals = &signals;
+  EXPECT_EQ(sampled_op(loaded).data3.raw() >> 48, 30U);
+  EXPECT_EQ(sampled_op(stored).data3.raw() >> 48, 0xFFFFU);
+  loaded.load_count = 2;
+  EXPECT_EQ(sampled_op(loaded).data3.raw() >> 48, 0U) << "one of the two";
+  loaded.load_count = 1;
+  loaded.load.source.tlb = DataTlb::Stlb;
+  EXPECT_EQ(sampled_op(loaded).data3.raw() >> 48, 0U);
 }
 
 TEST(IbsOp, TellsHowTheTlbsAnswered) {

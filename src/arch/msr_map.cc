@@ -118,12 +118,22 @@ std::uint64_t bits_of(const CpuModel&, unsigned) {
 }
 std::uint64_t physical_bits(const CpuModel&, unsigned) { return kIbsPhysicalBits; }
 
+// AMD's: what is set when a PMI freezes something is there where something can be frozen.
+std::uint64_t amd_status_bits(const CpuModel& m, unsigned index) {
+  return control_bits(m, index) | (m.lbr_freeze == FreezeKind::Streamlined ? GlobalStatus::lbr_frozen.mask : 0) |
+         (m.counter_freeze == FreezeKind::Streamlined ? GlobalStatus::counters_frozen.mask : 0);
+}
+
 std::uint64_t perf_ctl_bits(const CpuModel&, unsigned) { return PerfCtl::fields.mask; }
 
-// Bit 0 is taken and without effect where LBRs are architectural, or where there are none: our choice, software of both
-// kinds runs.
+// Bit 0 is taken and without effect where LBRs are architectural, AMD's, or where there are none: our choice, software
+// of all kinds runs.
 std::uint64_t debugctl_bits(const CpuModel& m, unsigned) {
-  if (m.vendor == Vendor::Amd) return DebugCtl::lbr.mask | DebugCtl::btf.mask;
+  if (m.vendor == Vendor::Amd) {
+    return DebugCtl::lbr.mask | DebugCtl::btf.mask |
+           (m.lbr_freeze == FreezeKind::Streamlined ? DebugCtl::freeze_lbrs.mask : 0) |
+           (m.counter_freeze == FreezeKind::Streamlined ? DebugCtl::freeze_perfmon.mask : 0);
+  }
   std::uint64_t bits = DebugCtl::lbr.mask | DebugCtl::btf.mask | DebugCtl::tr.mask | DebugCtl::bts.mask |
                        DebugCtl::btint.mask | DebugCtl::bts_off_os.mask | DebugCtl::bts_off_usr.mask |
                        DebugCtl::freeze_lbrs.mask | DebugCtl::freeze_perfmon.mask;
@@ -232,14 +242,18 @@ constexpr MsrFact kFacts[] = {
     {Msr::LbrTo,            "IA32_LBR_TO_IP",              ArchLbrTo::msrs.first,
      lbrs<LbrKind::Architectural>, all,         ReadWrite,   Linear},
 
-    // AMD's. Reserved bits are dropped and a write of the status is ignored, as measured by others and as virtual machines
+    // AMD's. Reserved bits of what counters have are dropped and a write of the status is ignored, as measured by others and as virtual machines
     // play it.
+    {Msr::LbrSelect,        "LbrSelect",                   kAmdLbrSelect,
+     one_with_lbrs<LbrKind::Amd>, lbr_select_bits, ReadWrite, Bits},
+    {Msr::DbgExtnCfg,       "DbgExtnCfg",                  DbgExtnCfg::msr,
+     one_with_lbrs<LbrKind::Amd>, bits_of<DbgExtnCfg>, ReadWrite, Bits},
     {Msr::GlobalStatus,     "PerfCntrGlobalStatus",        kAmdGlobalStatus,
      one_of<Vendor::Amd>, none,                 WriteIgnored, Truncated},
     {Msr::GlobalCtrl,       "PerfCntrGlobalCtl",           kAmdGlobalCtl,
      one_of<Vendor::Amd>, control_bits,         ReadWrite,   Truncated, starting_control},
     {Msr::GlobalOvfCtrl,    "PerfCntrGlobalStatusClr",     kAmdGlobalStatusClr,
-     one_of<Vendor::Amd>, control_bits,         WriteClears, Truncated},
+     one_of<Vendor::Amd>, amd_status_bits,      WriteClears, Truncated},
     {Msr::PerfEvtSel,       "PERF_LEGACY_CTL",             kLegacyPerfCtl,
      legacy_counters,     perf_ctl_bits,        ReadWrite,   Truncated},
     {Msr::FullWidthCounter, "PERF_LEGACY_CTR",             kLegacyPerfCtr,
@@ -248,7 +262,17 @@ constexpr MsrFact kFacts[] = {
      counters_of<Vendor::Amd>, perf_ctl_bits,   ReadWrite,   Truncated, starting_0, 2},
     {Msr::FullWidthCounter, "PERF_CTR",                    kPerfCtr,
      counters_of<Vendor::Amd>, general_width,   ReadWrite,   Truncated, starting_0, 2},
+    {Msr::LbrFrom,          "SampBrFrom",                  kAmdLbrFrom,
+     lbrs<LbrKind::Amd>,  all,                  ReadWrite,   MsrValue::LbrFrom, starting_0, 2},
+    {Msr::LbrTo,            "SampBrTo",                    kAmdLbrTo,
+     lbrs<LbrKind::Amd>,  all,                  ReadWrite,   MsrValue::LbrTo, starting_0, 2},
     // Of these a reserved bit is refused: our choice, the manual says only that it is reserved.
+    {Msr::IbsFetchCtl,      "IbsFetchCtl",                 IbsFetchCtl::msr,
+     one_with_ibs,        bits_of<IbsFetchCtl>, ReadWrite,   Bits},
+    {Msr::IbsFetchLinAd,    "IbsFetchLinAd",               kIbsFetchLinAd,
+     one_with_ibs,        all,                  ReadWrite,   Bits},
+    {Msr::IbsFetchPhysAd,   "IbsFetchPhysAd",              kIbsFetchPhysAd,
+     one_with_ibs,        physical_bits,        ReadWrite,   Bits},
     {Msr::IbsOpCtl,         "IbsOpCtl",                    IbsOpCtl::msr,
      one_with_ibs,        bits_of<IbsOpCtl>,    ReadWrite,   Bits},
     {Msr::IbsOpRip,         "IbsOpRip",                    kIbsOpRip,
@@ -267,6 +291,8 @@ constexpr MsrFact kFacts[] = {
      one_with_ibs,        none,                 ReadOnly,    Bits,    ibs_control},
     {Msr::IbsBrTarget,      "IbsBrTarget",                 kIbsBrTarget,
      one_with_ibs,        all,                  ReadWrite,   Bits},
+    {Msr::IbsFetchCtlExtd,  "IbsFetchCtlExtd",             IbsFetchCtlExtd::msr,
+     one_with_ibs,        bits_of<IbsFetchCtlExtd>, ReadWrite, Bits},
 };
 // clang-format on
 static_assert(std::ranges::is_sorted(kFacts, {}, &MsrFact::first));

@@ -1,8 +1,8 @@
 // Which model-specific registers the PMU of a CPU model has, which of their bits software may set, and what they start
 // with. A register that is not here raises #GP(0); so does, on Intel's processors, writing a bit outside `writable`.
 // Left out: the write half of IA32_MISC_ENABLE, which is the machine's; precise store (PEBS_ENABLE[63], Sandy Bridge);
-// perfmon 6 and architectural PEBS; PEBS output to Processor Trace. Of AMD's processors: last-branch records, counters
-// of L3 and of the data fabric, instruction-based sampling of fetches. They raise #GP(0).
+// perfmon 6 and architectural PEBS; PEBS output to Processor Trace. Of AMD's processors: the one last branch of
+// before the stack (1DBH to 1DEH), counters of L3 and of the data fabric. They raise #GP(0).
 #pragma once
 
 #include <cstdint>
@@ -37,6 +37,7 @@ enum class Msr : std::uint8_t {
   LbrInfo,
   LbrCtl,
   LbrDepth,
+  DbgExtnCfg,
   LerFrom,
   LerTo,
   LerInfo,
@@ -46,6 +47,9 @@ enum class Msr : std::uint8_t {
   OffcoreResponse,
   PerfMetrics,
   // Instruction-based sampling, arch/ibs.h.
+  IbsFetchCtl,
+  IbsFetchLinAd,
+  IbsFetchPhysAd,
   IbsOpCtl,
   IbsOpRip,
   IbsOpData,
@@ -55,6 +59,7 @@ enum class Msr : std::uint8_t {
   IbsDcPhysAd,
   IbsControl,
   IbsBrTarget,
+  IbsFetchCtlExtd,
 };
 
 enum class MsrAccess : std::uint8_t {

@@ -244,6 +244,19 @@ struct LbrSelect : Register64<LbrSelect> {
                                             indirect_jump, relative_jump, far_branch, call_stack);
 };
 
+/// DbgExtnCfg of AMD: of its bits, the enable of the last-branch stack.
+/// source: Linux, DBG_EXTN_CFG_LBRV2EN. chosen: the others are reserved here and start at 0.
+struct DbgExtnCfg : Register64<DbgExtnCfg> {
+  using Register64::Register64;
+  static constexpr std::uint32_t msr = 0xC000'010F;
+  static constexpr Bits<6> lbr_stack{"LbrV2En"};
+  static constexpr auto fields = field_list(lbr_stack);
+};
+
+/// AMD's last-branch stack: LbrSelect, which has the bits of MSR_LBR_SELECT up to FAR_BRANCH; SampBrFrom and SampBrTo
+/// in turn, the newest first.
+inline constexpr std::uint32_t kAmdLbrSelect = 0xC000'010E, kAmdLbrFrom = 0xC001'0300, kAmdLbrTo = kAmdLbrFrom + 1;
+
 /// IA32_PMCx (a write takes 32 bits and extends the sign), IA32_A_PMCx (the same counters, full width), FIXED_CTRx.
 struct GeneralCounter {
   static constexpr MsrBlock msrs{.first = 0xC1, .count = 8};

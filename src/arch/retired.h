@@ -21,6 +21,14 @@ enum class BranchKind : std::uint8_t {
   Far,           // SYSCALL, INT n, IRET, far JMP/CALL/RET, and interrupts
 };
 
+/// What the valid and speculative bits of an AMD branch record say together, in the numbers of perf's branch entries.
+enum class BranchSpeculation : std::uint8_t {
+  Unknown = 0,
+  WrongPath = 1,           // speculative, and not valid
+  NonSpeculative = 2,      // valid alone
+  SpeculativeCorrect = 3,  // both
+};
+
 /// Computational floating-point instructions as FP_ARITH_INST_RETIRED tells them apart.
 enum class FpArith : std::uint8_t {
   None,
@@ -87,10 +95,15 @@ struct Retired : InsnFacts {
   bool mispredicted = false;
   bool transfer_entered = false;  // its transfer went to Pmu::enter_branch() already: LBR and BTS leave it alone
 
+  // How wide the operands at these addresses are, in bytes; 0: not known, or not the width of one access.
+  std::uint8_t data_bytes = 0, store_bytes = 0;
+  std::uint64_t physical = 0;  // address of data_address; 0: there is none, or nobody knows
+
   bool fence = false;  // CPUID, SFENCE, MFENCE or CLFLUSH: some processors count a store there (arch/quirks.h)
 
   // What only a core model knows. Absent: there is none, and records say so.
-  AccessOutcome load, store;             // the last of each
+  AccessOutcome load, store;  // the last of each
+  AccessOutcome fetch;        // of its line of code, of two the slower; absent: the front end waited for none
   const CoreSignals* signals = nullptr;  // what this instruction added
   std::uint64_t branch_cycle = 0;        // as TakenBranch::cycle
 

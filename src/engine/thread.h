@@ -87,7 +87,7 @@ struct StepInProgress {
   std::uint64_t values[8] = {};       // of the slots
   std::vector<std::uint64_t> listed;  // words of AccessForm::Listed
   arch::CoreSignals signals;          // what the instruction added
-  arch::AccessOutcome load, store;
+  arch::AccessOutcome load, store, fetch;
   bool mispredicted = false;
   std::uint64_t branch_cycle = 0;  // arch::CoreFeed::cycle_of_branch
 };

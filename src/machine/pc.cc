@@ -72,7 +72,7 @@ class Pc::Impl : public InterruptSource,
         pmu_(*config_.cpu, ds_memory_, *this, pmu_clock_, config_.quirks),
         msrs_(*config_.cpu, clock_, local_apic_, pmu_),
         cpuid_(*config_.cpu, config_.quirks, local_apic_),
-        feed_(pmu_, clock_, cache_) {
+        feed_(*config_.cpu, pmu_, clock_, cache_) {
     ports_.add(pic_ports_, 0x20, 0x21);
     ports_.add(pic_ports_, 0xA0, 0xA1);
     ports_.add(pit_, 0x40, 0x43);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "arch/cpu_model.h"
+#include "arch/ibs.h"
 #include "machine/last_level_cache.h"
 #include "machine/vcpu/vcpu.h"
 
@@ -23,6 +25,9 @@ arch::TransferCause pmu_cause(TransferCause cause) {
 constexpr std::uint64_t kLongMode = 1u << 10;  // EFER.LMA
 
 }  // namespace
+
+RetirementFeed::RetirementFeed(const arch::CpuModel& model, pmu::Pmu& pmu, Clock& clock, LastLevelCache& cache)
+    : has_ibs_(arch::has_ibs(model)), pmu_(pmu), clock_(clock), cache_(cache) {}
 
 bool RetirementFeed::wants_each() const { return tracing() || closely_ || caching_ || pmu_.needs_each(); }
 
@@ -50,6 +55,8 @@ Watch RetirementFeed::watch(unsigned cpl) {
   const bool counting = !pmu_.lanes(ring_).empty();
   const std::uint64_t instructions = counting ? room(ring_) : kLongAway;
   caching_ = counting && std::ranges::any_of(pmu_.lanes(ring_), LastLevelCache::counts);
+  if (std::uint64_t control = 0; has_ibs_ && pmu_.rdmsr(arch::IbsOpCtl::msr, control))
+    samples_ops_ = arch::IbsOpCtl{control}.has(arch::IbsOpCtl::enable);
   forced_each_ = wants_each();
   each_ = forced_each_ || instructions == 0;
 
@@ -133,6 +140,7 @@ void RetirementFeed::retired(const arch::Retired& retired, const arch::RegisterF
     signals_ = cache_.take_signals();
     entered.signals = &signals_;
   }
+  if (samples_ops_ && !accesses.empty()) entered.physical = cpu_->physical(retired.data_address).value_or(0);
   pmu_.retire(entered, after);
   after_pmu_acted();
   if (each_ && --each_left_ == 0) cpu_->watch_changed();

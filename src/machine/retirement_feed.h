@@ -12,6 +12,10 @@
 #include "machine/vcpu/interfaces.h"
 #include "pmu/pmu.h"
 
+namespace zs::arch {
+struct CpuModel;
+}
+
 namespace zs::machine {
 
 class LastLevelCache;
@@ -24,7 +28,7 @@ struct TraceSink {
 
 class RetirementFeed : public RetirementObserver {
  public:
-  RetirementFeed(pmu::Pmu& pmu, Clock& clock, LastLevelCache& cache) : pmu_(pmu), clock_(clock), cache_(cache) {}
+  RetirementFeed(const arch::CpuModel& model, pmu::Pmu& pmu, Clock& clock, LastLevelCache& cache);
   /// Before anything else is called.
   void set_cpu(Vcpu& cpu) { cpu_ = &cpu; }
   void add_timer(TimedDevice& device) { timers_.push_back(&device); }
@@ -65,6 +69,7 @@ class RetirementFeed : public RetirementObserver {
   void follow_mode();
   void after_pmu_acted();
 
+  const bool has_ibs_;
   pmu::Pmu& pmu_;
   Clock& clock_;
   LastLevelCache& cache_;
@@ -81,6 +86,7 @@ class RetirementFeed : public RetirementObserver {
   bool has_entering_ = false;
   bool closely_ = false;
   bool caching_ = false;       // a counter counts what the caches tell
+  bool samples_ops_ = false;   // the PMU may sample the instruction that retires, with physical addresses
   arch::CoreSignals signals_;  // of the instruction that retires
   Seen seen_;
 };

@@ -78,8 +78,10 @@ Counters::Counters(const arch::CpuModel& model) : model_(model), accesses_(model
     }
     put(at_overflow_, counter.bit, is_recorded_at_overflow(model, arch::kFirstFixedBit + i, {}, row));
   }
-  slots_.back().limit = std::uint64_t{1} << kOpCounterWidth;
-  slots_.back().bit = arch::only(kOpCounter).bits;
+  for (const auto& [counter, width] : {std::pair{kOpCounter, kOpCounterWidth}, {kFetchCounter, kFetchCounterWidth}}) {
+    slot(counter).limit = std::uint64_t{1} << width;
+    slot(counter).bit = arch::only(counter).bits;
+  }
   reset();
 }
 
@@ -161,8 +163,8 @@ void Counters::set_pebs(CounterSet enabled, CounterSet latency, CounterSet store
   for (unsigned n = 0; n < model_.general_counters; ++n) choose_meaning(n);
 }
 
-void Counters::run_op_counter(bool runs, const arch::EventMeaning* meaning) {
-  Counter& counter = slots_.back();
+void Counters::run_sampling(unsigned sampler, bool runs, const arch::EventMeaning* meaning) {
+  Counter& counter = slot(sampler);
   counter.meaning = runs ? meaning : nullptr;
   counter.tick = runs && meaning == nullptr ? arch::Tick::Core : arch::Tick::None;
   stale_ = true;
@@ -204,8 +206,7 @@ void Counters::resolve() {
   const std::array<Lanes, 2> before = std::exchange(rings_, {});
   if (!status_.has(GlobalStatus::counters_frozen)) {
     for (Counter& counter : slots_) {
-      const bool counts = counter.meaning != nullptr || counter.tick != arch::Tick::None;
-      if (!counts || (control_.raw() & counter.bit) == 0) continue;
+      if (!counter.counts() || (control_.raw() & counter.bit) == 0) continue;
       bool user = false, kernel = false;
       const auto index = static_cast<unsigned>(&counter - slots_.data());
       if (index < kMaxGeneral) {
@@ -220,8 +221,9 @@ void Counters::resolve() {
       if (kernel) rings_[static_cast<std::size_t>(Ring::Kernel)].add(counter);
     }
   }
-  if (Counter& ops = slots_.back(); ops.meaning != nullptr || ops.tick != arch::Tick::None) {
-    for (Lanes& ring : rings_) ring.add(ops);
+  for (Counter& sampler : std::span(slots_).last(kSamplers)) {
+    if (!sampler.counts()) continue;
+    for (Lanes& ring : rings_) ring.add(sampler);
   }
   for (std::size_t ring = 0; ring < rings_.size(); ++ring) {
     if (!rings_[ring].counts_as(before[ring])) ++generations_[ring];
@@ -365,9 +367,8 @@ Counters::Step Counters::pass(std::span<const std::uint64_t> events, Ring ring) 
 }
 
 bool Counters::only_adds(Ring ring) {
-  const Counter& ops = slots_.back();
   return running(ring).conditional_count == 0 && arming_.enabled().empty() && !arming_.any_due() &&
-         ops.meaning == nullptr && ops.tick == arch::Tick::None;
+         std::ranges::none_of(std::span(slots_).last(kSamplers), &Counter::counts);
 }
 
 bool Counters::records_time(Ring ring) {

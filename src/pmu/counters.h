@@ -35,10 +35,10 @@ class Counters {
   static constexpr unsigned kMaxGeneral = arch::GeneralCounter::msrs.count;
   static constexpr unsigned kMaxFixed = arch::FixedCounter::msrs.count;
   static constexpr unsigned kMaxLanes =
-      kMaxGeneral + kMaxFixed + 2;  // every counter its own, that of sampling, and "any instruction"
-  /// The op counter of instruction-based sampling (pmu/ibs.h), among counters that are named by their bit.
-  static constexpr unsigned kOpCounter = arch::kFirstFixedBit + kMaxFixed;
-  static constexpr unsigned kOpCounterWidth = 27;
+      kMaxGeneral + kMaxFixed + 3;  // every counter its own, those of sampling, and "any instruction"
+  /// The two of instruction-based sampling (pmu/ibs.h), among counters that are named by their bit.
+  static constexpr unsigned kOpCounter = arch::kFirstFixedBit + kMaxFixed, kFetchCounter = kOpCounter + 1;
+  static constexpr unsigned kOpCounterWidth = 27, kFetchCounterWidth = 20;
 
   explicit Counters(const arch::CpuModel& model);
   Counters(const Counters&) = delete;  // the lanes point at the counters
@@ -69,9 +69,9 @@ class Counters {
   bool records_time(Ring ring);
   /// Those of which PEBS records the overflowing instruction.
   arch::CounterSet recorded_at_overflow() const { return at_overflow_; }
-  /// The op counter counts `meaning`, or where that is null core cycles, in every ring, whatever the global control
-  /// says; or it stands.
-  void run_op_counter(bool runs, const arch::EventMeaning* meaning);
+  /// One of those of sampling counts `meaning`, or where that is null core cycles, in every ring, whatever the global
+  /// control says; or it stands.
+  void run_sampling(unsigned counter, bool runs, const arch::EventMeaning* meaning);
 
   // What retires: the meaning of these is pmu.h's.
   std::span<const arch::EventMeaning> lanes(Ring ring);
@@ -106,7 +106,8 @@ class Counters {
   bool ticks_in(unsigned counter, Ring ring);
 
  private:
-  static constexpr unsigned kSlots = kMaxGeneral + kMaxFixed + 1;
+  static constexpr unsigned kSamplers = 2;
+  static constexpr unsigned kSlots = kMaxGeneral + kMaxFixed + kSamplers;
 
   struct Counter {
     std::uint64_t value = 0;
@@ -119,6 +120,7 @@ class Counters {
     bool condition_held = false;         // at the previous retirement; for E
     arch::Tick tick = arch::Tick::None;  // counts time; `meaning` is null then
     bool conditional() const { return cmask != 0 || edge; }
+    bool counts() const { return meaning != nullptr || tick != arch::Tick::None; }
     bool in(arch::CounterSet set) const { return (set.bits & bit) != 0; }
   };
 

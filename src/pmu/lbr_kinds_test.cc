@@ -158,6 +158,172 @@ TEST(SmallLbr, HasFourRecordsWithoutFlagsOrFilter) {
   EXPECT_TRUE(t.read_faults(kLbrSelect));
 }
 
+constexpr std::uint32_t kAmdSelect = 0xC000'010E, kAmdEnable = 0xC000'010F, kAmdFrom = 0xC001'0300,
+                        kAmdTo = 0xC001'0301;
+constexpr std::uint64_t kValid = std::uint64_t{1} << 63, kLbrV2En = 1U << 6;
+
+/// Targets of AMD's records 0, 1, ..., without their flags.
+std::vector<std::uint64_t> amd_targets(const TestPmu& t, unsigned count) {
+  std::vector<std::uint64_t> found;
+  for (unsigned n = 0; n < count; ++n) found.push_back(t.rd(kAmdTo + 2 * n) & ~kValid);
+  return found;
+}
+
+TEST(AmdLbr, Has16RecordsTheNewestFirst) {
+  TestPmu t{"zen4"};
+  EXPECT_FALSE(t.pmu.wants_branches());
+  t.wr(kAmdEnable, kLbrV2En);
+  EXPECT_TRUE(t.pmu.wants_branches());
+  for (std::uint64_t n = 1; n <= 20; ++n) branch(t, BranchKind::RelativeJump, 0x1000 * n);
+  EXPECT_EQ(t.rd(kAmdFrom), 0x13F00U);
+  EXPECT_THAT(amd_targets(t, 3), ElementsAre(0x14000, 0x13000, 0x12000));
+  EXPECT_EQ(t.rd(kAmdTo + 30), kValid | 0x5000);
+  EXPECT_TRUE(t.read_faults(kAmdTo + 31)) << "no seventeenth";
+  EXPECT_TRUE(t.read_faults(kFrom0));
+  EXPECT_TRUE(t.read_faults(kTos));
+  EXPECT_TRUE(t.read_faults(kLbrSelect));
+}
+
+TEST(AmdLbr, SaysOfARecordThatItIsValidWhetherItWasMispredictedAndNothingOfSpeculation) {
+  TestPmu t{"zen4"};
+  t.wr(kAmdEnable, kLbrV2En);
+  EXPECT_EQ(t.rd(kAmdTo), 0U) << "nothing recorded";
+  branch(t, BranchKind::Conditional, 0x2000, 3, true);
+  EXPECT_EQ(t.rd(kAmdFrom), 0x8000'0000'0000'1F00U);
+  EXPECT_EQ(t.rd(kAmdTo), 0x8000'0000'0000'2000U);
+  branch(t, BranchKind::Conditional, 0x3000);
+  EXPECT_EQ(t.rd(kAmdFrom), 0x2F00U);
+}
+
+TEST(AmdLbr, ExtendsTheSignOfAKernelAddressBelowTheFlags) {
+  TestPmu t{"zen4"};
+  t.wr(kAmdEnable, kLbrV2En);
+  branch(t, BranchKind::RelativeJump, 0xFFFF'FFFF'8100'0000, 0);
+  EXPECT_EQ(t.rd(kAmdFrom), 0x7FFF'FFFF'80FF'FF00U);
+  EXPECT_EQ(t.rd(kAmdTo), 0x9FFF'FFFF'8100'0000U);
+  EXPECT_EQ(arch::lbr_to_address(arch::LbrFormat::Amd, t.rd(kAmdTo)), 0xFFFF'FFFF'8100'0000U);
+  EXPECT_EQ(arch::lbr_from_address(arch::LbrFormat::Amd, t.rd(kAmdFrom)), 0xFFFF'FFFF'80FF'FF00U);
+}
+
+TEST(AmdLbr, LeavesOutTheKindsAndRingsThatAreSuppressed) {
+  const struct {
+    BranchKind kind;
+    unsigned bit;
+  } rows[] = {{BranchKind::Conditional, 2}, {BranchKind::RelativeCall, 3}, {BranchKind::IndirectCall, 4},
+              {BranchKind::Return, 5},      {BranchKind::IndirectJump, 6}, {BranchKind::RelativeJump, 7},
+              {BranchKind::Far, 8}};
+  for (const auto& row : rows) {
+    for (const bool suppressed : {true, false}) {
+      TestPmu t{"zen4"};
+      t.wr(kAmdSelect, suppressed ? 1U << row.bit : 0x1FC & ~(1U << row.bit));
+      t.wr(kAmdEnable, kLbrV2En);
+      branch(t, row.kind, 0x2000);
+      EXPECT_EQ(amd_targets(t, 1)[0], suppressed ? 0U : 0x2000U) << row.bit;
+    }
+  }
+  TestPmu t{"zen4"};
+  t.wr(kAmdEnable, kLbrV2En);
+  t.wr(kAmdSelect, 1);
+  branch(t, BranchKind::Far, 0x2000, 0);
+  branch(t, BranchKind::Far, 0x3000, 3);
+  EXPECT_THAT(amd_targets(t, 2), ElementsAre(0x3000, 0));
+  t.wr(kAmdSelect, 2);
+  branch(t, BranchKind::Far, 0x4000, 0);
+  branch(t, BranchKind::Far, 0x5000, 3);
+  EXPECT_THAT(amd_targets(t, 2), ElementsAre(0x4000, 0x3000));
+}
+
+// The masks are typed from the manual.
+TEST(AmdLbr, RefusesEachReservedBit) {
+  const struct {
+    std::uint32_t msr;
+    std::uint64_t defined;
+  } rows[] = {{kAmdSelect, 0x1FF}, {kAmdEnable, 0x40}};
+  for (const auto& row : rows) {
+    for (unsigned bit = 0; bit < 64; ++bit) {
+      TestPmu t{"zen4"};
+      const std::uint64_t value = std::uint64_t{1} << bit;
+      EXPECT_EQ(t.write_faults(row.msr, value), (row.defined & value) == 0) << std::hex << row.msr << " bit " << bit;
+      EXPECT_EQ(t.rd(row.msr), row.defined & value) << std::hex << row.msr << " bit " << bit;
+    }
+  }
+  TestPmu t{"zen4"};
+  for (const std::uint32_t msr : {kAmdFrom, kAmdTo}) {
+    t.wr(msr, kValid | 0x1234);
+    EXPECT_EQ(t.rd(msr), kValid | 0x1234);
+    EXPECT_TRUE(t.write_faults(msr, 0x1000'0000'0000'0000)) << "no canonical address";
+  }
+}
+
+TEST(AmdLbr, IsEnabledByItsOwnRegisterAlone) {
+  TestPmu t{"zen4"};
+  t.wr(kDebugCtl, 1);
+  branch(t, BranchKind::RelativeJump, 0x2000);
+  EXPECT_EQ(t.rd(kAmdTo), 0U);
+  t.wr(kAmdEnable, kLbrV2En);
+  t.wr(kDebugCtl, 0);
+  branch(t, BranchKind::RelativeJump, 0x3000);
+  t.wr(kAmdEnable, 0);
+  branch(t, BranchKind::RelativeJump, 0x4000);
+  EXPECT_THAT(amd_targets(t, 2), ElementsAre(0x3000, 0));
+}
+
+TEST(AmdLbr, IsStoppedByInitAndClearedByReset) {
+  TestPmu t{"zen4"};
+  t.wr(kAmdEnable, kLbrV2En);
+  t.wr(kAmdSelect, 4);
+  branch(t, BranchKind::RelativeJump, 0x2000);
+  t.pmu.init();
+  EXPECT_EQ(t.rd(kAmdEnable), 0U);
+  EXPECT_EQ(amd_targets(t, 1)[0], 0x2000U);
+  t.pmu.reset();
+  EXPECT_EQ(t.rd(kAmdTo), 0U);
+  EXPECT_EQ(t.rd(kAmdSelect), 0U);
+  t.wr(kAmdEnable, kLbrV2En);
+  branch(t, BranchKind::Conditional, 0x3000);
+  EXPECT_EQ(amd_targets(t, 1)[0], 0x3000U) << "after a RESET nothing is suppressed";
+}
+
+/// One counter at its overflow.
+void overflow(TestPmu& t) {
+  t.wr(0xC001'0200, 0x53'00C0);  // PERF_CTL0: ExRetInstr, user and kernel, interrupt, enable
+  t.wr(0xC001'0201, 0xFFFF'FFFF'FFFF);
+  t.wr(0xC000'0301, 1);
+  t.run(1);
+}
+
+TEST(AmdLbr, OfThisPartIsFrozenByNoPmi) {
+  TestPmu t{"zen4"};
+  EXPECT_TRUE(t.write_faults(kDebugCtl, 1U << 11));
+  EXPECT_TRUE(t.write_faults(kDebugCtl, 1U << 12));
+  t.wr(kAmdEnable, kLbrV2En);
+  overflow(t);
+  ASSERT_EQ(t.pmi.requested, 1);
+  EXPECT_EQ(t.rd(0xC000'0300), 1U);
+  branch(t, BranchKind::RelativeJump, 0x2000);
+  EXPECT_EQ(amd_targets(t, 1)[0], 0x2000U);
+}
+
+// Servers of the generation, and Zen 5. source: APM vol. 2, PerfCntrGlobalStatus; Linux.
+TEST(AmdLbr, IsFrozenByAPmiUntilItsStatusIsClearedWhereThePartHasThat) {
+  arch::CpuModel model = *arch::find_cpu_model("zen4");
+  model.lbr_freeze = model.counter_freeze = arch::FreezeKind::Streamlined;
+  TestPmu t{model, {}};
+  t.wr(kDebugCtl, 1U << 11 | 1U << 12);
+  t.wr(kAmdEnable, kLbrV2En);
+  overflow(t);
+  EXPECT_EQ(t.rd(0xC000'0300), 1U | std::uint64_t{3} << 58);
+  EXPECT_EQ(t.rd(kDebugCtl), 1U << 11 | 1U << 12);
+  branch(t, BranchKind::RelativeJump, 0x2000);
+  EXPECT_EQ(t.rd(kAmdTo), 0U);
+  t.run(5);
+  EXPECT_EQ(t.rd(0xC001'0201), 0U) << "the counters stand, too";
+  t.wr(0xC000'0302, 1U | std::uint64_t{3} << 58);
+  EXPECT_EQ(t.rd(0xC000'0300), 0U);
+  branch(t, BranchKind::RelativeJump, 0x2000);
+  EXPECT_EQ(amd_targets(t, 1)[0], 0x2000U);
+}
+
 TEST(LastException, IsTheNewestRecordBeforeIt) {
   for (const char* name : {"westmere", "skylake-server", "sapphire-rapids"}) {
     TestPmu t{name};

@@ -12,6 +12,7 @@ using arch::BranchKind;
 using arch::LbrCtl;
 using arch::LbrFormat;
 using arch::LbrInfo;
+using arch::LbrKind;
 using arch::LbrSelect;
 
 namespace {
@@ -31,11 +32,12 @@ std::uint32_t wanted(Filter filter) {
 }  // namespace
 
 LbrStack::LbrStack(const arch::CpuModel& model, Clock& clock)
-    : format_(model.lbr_format()),
-      newest_first_(model.lbr_kind == arch::LbrKind::Architectural),
+    : kind_(model.lbr_kind),
+      format_(model.lbr_format()),
+      newest_first_(arch::lbr_registers(model).newest_first),
       has_info_(arch::has_info(format_)),
       timed_((has_info_ || format_ == LbrFormat::Cycles) && clock.has_core_cycles()),
-      plain_info_(!newest_first_ && !timed_),
+      plain_info_(kind_ != LbrKind::Architectural && !timed_),
       from_flags_(arch::lbr_from_flags(format_)),
       clock_(clock),
       deepest_(model.lbr_entries),
@@ -51,7 +53,18 @@ void LbrStack::reset(bool warm) {
     mask_ = deepest_ - 1;
   }
   set_select(LbrSelect{});
-  if (newest_first_) set_control(LbrCtl{});
+  if (kind_ == LbrKind::Architectural) set_control(LbrCtl{});
+}
+
+bool LbrStack::enabled(arch::DebugCtl debugctl) const {
+  switch (kind_) {
+    case LbrKind::Small:
+    case LbrKind::Stack: return debugctl.has(arch::DebugCtl::lbr);
+    case LbrKind::Architectural: return control_.has(LbrCtl::enable);
+    case LbrKind::Amd: return extension_.has(arch::DbgExtnCfg::lbr_stack);
+    case LbrKind::None: break;
+  }
+  return false;
 }
 
 void LbrStack::set_select(LbrSelect select) {
@@ -85,7 +98,7 @@ std::uint64_t LbrStack::cycles_since_last(const arch::TakenBranch& branch) {
 
 std::uint64_t LbrStack::info(const arch::TakenBranch& branch) {
   const std::uint64_t info = (branch.mispredicted ? arch::kLbrMispredicted : 0) | cycles_since_last(branch);
-  if (!newest_first_) return info;
+  if (kind_ != LbrKind::Architectural) return info;
   return LbrInfo{info}
       .with(LbrInfo::cycles_valid, is_timed(branch) ? 1 : 0)
       .with(LbrInfo::type, arch::lbr_branch_type(branch.kind))
@@ -111,6 +124,7 @@ void LbrStack::enter(const arch::TakenBranch& branch) {
   }
   entry.from = branch.from;
   if (from_flags_ != 0) entry.from = (branch.from & ~from_flags_) | (branch.mispredicted ? arch::kLbrMispredicted : 0);
+  if (format_ == LbrFormat::Amd) entry.to = (branch.to & ~arch::lbr_to_flags(LbrFormat::Amd)) | arch::kLbrValid;
   if (format_ == LbrFormat::Cycles) entry.to = (branch.to & ~arch::kLbrToCycles) | cycles_since_last(branch) << 48;
 }
 

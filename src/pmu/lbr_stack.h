@@ -1,9 +1,12 @@
 // The last-branch-record registers: a ring of the most recent taken branches, filtered by kind and by the ring they end
-// in. In call-stack mode calls push and returns pop, so it holds the calls that have not returned. Three kinds of
+// in. In call-stack mode calls push and returns pop, so it holds the calls that have not returned. Four kinds of
 // registers (arch/cpu_model.h) show the same ring: with a top-of-stack index, or the newest record first.
 // Also the last-exception record: the newest record at the time of the last exception or interrupt.
 // source: SDM vol. 3B, "LBR Stack", "Filtering of Last Branch Records", call stack profiling of Haswell; "Architectural
 // Last Branch Records".
+// AMD's: what was entered is valid and not speculative, because branches are entered when they retire. Simplification:
+// the processor enters them as they execute, then tells of wrong paths too, and gives a branch that was fused with the
+// instruction before it that one's address.
 // Left out: transactions, which read 0; cycles, without a core clock.
 #pragma once
 
@@ -30,6 +33,10 @@ class LbrStack {
   void set_select(arch::LbrSelect select);
   arch::LbrCtl control() const { return control_; }
   void set_control(arch::LbrCtl control);
+  arch::DbgExtnCfg extension() const { return extension_; }
+  void set_extension(arch::DbgExtnCfg extension) { extension_ = extension; }
+  /// Whether software has switched them on, by whichever register does that here.
+  bool enabled(arch::DebugCtl debugctl) const;
 
   // The registers as they read; the newest entry is at tos(), older ones below it, modulo the depth.
   struct Entry {
@@ -58,6 +65,7 @@ class LbrStack {
   std::uint64_t cycles_since_last(const arch::TakenBranch& branch);
   std::uint64_t info(const arch::TakenBranch& branch);
 
+  arch::LbrKind kind_;
   arch::LbrFormat format_;
   bool newest_first_;
   bool has_info_;
@@ -73,6 +81,7 @@ class LbrStack {
   std::uint64_t last_cycles_ = 0;
   arch::LbrSelect select_;
   arch::LbrCtl control_;
+  arch::DbgExtnCfg extension_;
   // the filter, resolved
   std::uint32_t wanted_ = 0;  // by bit of BranchKind
   bool to_kernel_ = true, to_user_ = true, call_stack_ = false;

@@ -212,6 +212,7 @@ bool Pmu::Impl::rdmsr(std::uint32_t address, std::uint64_t& value) const {
     case Msr::LbrSelect: value = lbr_.select().raw(); break;
     case Msr::LbrCtl: value = lbr_.control().raw(); break;
     case Msr::LbrDepth: value = lbr_.depth(); break;
+    case Msr::DbgExtnCfg: value = lbr_.extension().raw(); break;
     case Msr::LbrTos: value = lbr_.tos(); break;
     case Msr::LbrFrom: value = lbr_.entry(i).from; break;
     case Msr::LbrTo: value = lbr_.entry(i).to; break;
@@ -275,6 +276,10 @@ bool Pmu::Impl::wrmsr(std::uint32_t address, std::uint64_t value) {
       choose_branches();
       break;
     case Msr::LbrDepth: lbr_.set_depth(static_cast<unsigned>(value)); break;
+    case Msr::DbgExtnCfg:
+      lbr_.set_extension(arch::DbgExtnCfg{value});
+      choose_branches();
+      break;
     case Msr::LbrTos: lbr_.set_tos(static_cast<unsigned>(value)); break;
     case Msr::LbrFrom: lbr_.entry(i).from = value; break;
     case Msr::LbrTo: lbr_.entry(i).to = value; break;
@@ -282,19 +287,12 @@ bool Pmu::Impl::wrmsr(std::uint32_t address, std::uint64_t value) {
     case Msr::LerFrom: lbr_.last_exception().from = value; break;
     case Msr::LerTo: lbr_.last_exception().to = value; break;
     case Msr::LerInfo: lbr_.last_exception().info = value; break;
-    case Msr::IbsOpCtl:
-    case Msr::IbsOpRip:
-    case Msr::IbsOpData:
-    case Msr::IbsOpData2:
-    case Msr::IbsOpData3:
-    case Msr::IbsDcLinAd:
-    case Msr::IbsDcPhysAd:
-    case Msr::IbsBrTarget: ibs_.write(found->msr.fact->msr, value); break;
     case Msr::IbsControl:
     case Msr::GlobalStatus:
     case Msr::GlobalInUse:
     case Msr::PerfCapabilities:
     case Msr::MiscEnable: return false;  // read-only
+    default: ibs_.write(found->msr.fact->msr, value); break;
   }
   return true;
 }
@@ -343,11 +341,9 @@ void Pmu::Impl::set_pebs_enable(std::uint64_t value) {
   counters_.set_pebs(enabled, latency, stores ? enabled & arch::only(3) : CounterSet{});
 }
 
-/// Which branches are recorded follows from DEBUGCTL, IA32_LBR_CTL, LBR_Frz, SMM and machine checks.
+/// Which branches are recorded follows from what enables them, LBR_Frz, SMM and machine checks.
 void Pmu::Impl::choose_branches() {
-  const bool enabled = model_.lbr_kind == arch::LbrKind::Architectural ? lbr_.control().has(arch::LbrCtl::enable)
-                                                                       : debugctl_.has(DebugCtl::lbr);
-  lbr_on_ = model_.has_lbr() && enabled && !counters_.status().has(GlobalStatus::lbr_frozen);
+  lbr_on_ = lbr_.enabled(debugctl_) && !counters_.status().has(GlobalStatus::lbr_frozen);
   constexpr std::uint64_t kNobody = DebugCtl::bts_off_os.mask | DebugCtl::bts_off_usr.mask;
   const bool somebody = (debugctl_.raw() & kNobody) != kNobody;
   bts_on_ = debugctl_.has(DebugCtl::tr) && debugctl_.has(DebugCtl::bts) && somebody && !in_smm_ && !bts_stopped_;
@@ -512,6 +508,7 @@ void Pmu::Impl::init() {
   in_smm_ = bts_stopped_ = debug_exception_next_ = false;
   pebs_.forget_due();
   set_pebs_enable(0);
+  lbr_.set_extension({});
   set_debugctl(DebugCtl{});
   if (model_.quirks.has(Quirk::InitClearsDsArea)) store_.set_address(0);
 }

@@ -11,8 +11,9 @@
 
 namespace zs::profile {
 
-/// The type of ibs_op's events. chosen: what the kernel gives it on such processors; PMU_MAPPINGS says whose it is.
-inline constexpr std::uint32_t kIbsOpType = 11;
+/// The types of the events of ibs_op and ibs_fetch. chosen: what the kernel gives them on such processors; PMU_MAPPINGS
+/// says whose they are.
+inline constexpr std::uint32_t kIbsFetchType = 10, kIbsOpType = 11;
 
 /// perf::sample_field bits of every sample.
 std::uint64_t sample_type_of(const RecordingDescription& description);

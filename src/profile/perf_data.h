@@ -286,8 +286,8 @@ inline constexpr std::uint64_t kContextMax = static_cast<std::uint64_t>(-4095); 
 /// The flags word of a branch stack entry.
 namespace branch_flag {
 inline constexpr std::uint64_t mispredicted = 1u << 0, predicted = 1u << 1, in_transaction = 1u << 2, abort = 1u << 3;
-inline constexpr unsigned cycles_shift = 4, type_shift = 20;
-inline constexpr std::uint64_t cycles_mask = 0xFFFF, type_mask = 0xF;
+inline constexpr unsigned cycles_shift = 4, type_shift = 20, speculation_shift = 24;
+inline constexpr std::uint64_t cycles_mask = 0xFFFF, type_mask = 0xF, speculation_mask = 3;
 }  // namespace branch_flag
 
 /// Branch types as branch stack entries carry them (branch_filter::type_save).

@@ -135,6 +135,9 @@ TEST(PerfDataWriter, GivesBackEveryFieldOfASample) {
     EXPECT_TRUE(read->sample.branches[1].mispredicted);
     EXPECT_EQ(read->sample.branches[1].cycles, 7);
     EXPECT_EQ(read->sample.branches[1].kind, arch::BranchKind::RelativeCall);
+    EXPECT_EQ(read->sample.branches[0].speculation, arch::BranchSpeculation::Unknown);
+    EXPECT_EQ(read->sample.branches[1].speculation, arch::BranchSpeculation::NonSpeculative);
+    EXPECT_EQ(read->branch_flags[1] >> 24 & 3, 2u) << "as the kernel numbers it";
   });
   EXPECT_EQ(number, 7u);
   EXPECT_EQ(reader->description().notes, two_events().notes);

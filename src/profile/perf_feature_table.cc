@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
@@ -77,13 +79,19 @@ void add_topology(Parts& parts, const Machine& machine) {
   write_feature_string(numa, all_cpus);
 }
 
-/// By this perf knows the fields that came with Zen 4.
+/// Those of instruction-based sampling; on such a processor there are both.
+constexpr std::pair<std::uint32_t, std::string_view> kIbsPmus[] = {{kIbsFetchType, "ibs_fetch"},
+                                                                   {kIbsOpType, "ibs_op"}};
+
+/// By this perf knows the fields that came with Zen 4. It asks of ibs_op, of fetches too.
 void add_ibs_capabilities(ByteWriter& out) {
-  out.write(std::uint32_t{1});  // PMUs
-  out.write(std::uint32_t{1});  // capabilities of the first
-  write_feature_string(out, "zen4_ibs_extensions");
-  write_feature_string(out, "1");
-  write_feature_string(out, "ibs_op");
+  out.write(static_cast<std::uint32_t>(std::size(kIbsPmus)));
+  for (const auto& [type, name] : kIbsPmus) {
+    out.write(std::uint32_t{1});  // capabilities of it
+    write_feature_string(out, "zen4_ibs_extensions");
+    write_feature_string(out, "1");
+    write_feature_string(out, name);
+  }
 }
 
 void add_events(Parts& parts, const RecordingDescription& description) {
@@ -102,9 +110,10 @@ void add_events(Parts& parts, const RecordingDescription& description) {
 
   ByteWriter& mappings = parts[Feature::PmuMappings];
   const bool traces = std::ranges::any_of(description.events, &EventDescription::is_branch_trace);
-  const bool samples_ops =
-      std::ranges::any_of(description.events, [](const EventDescription& event) { return event.type == kIbsOpType; });
-  mappings.write(std::uint32_t{2u + traces + samples_ops});
+  const bool ibs = std::ranges::any_of(description.events, [](const EventDescription& event) {
+    return event.type == kIbsOpType || event.type == kIbsFetchType;
+  });
+  mappings.write(static_cast<std::uint32_t>(2u + traces + (ibs ? std::size(kIbsPmus) : 0)));
   mappings.write(static_cast<std::uint32_t>(perf::EventType::Raw));
   write_feature_string(mappings, "cpu");
   mappings.write(static_cast<std::uint32_t>(perf::EventType::Software));
@@ -113,9 +122,11 @@ void add_events(Parts& parts, const RecordingDescription& description) {
     mappings.write(perf::kBranchTraceType);
     write_feature_string(mappings, "intel_bts");
   }
-  if (samples_ops) {
-    mappings.write(kIbsOpType);
-    write_feature_string(mappings, "ibs_op");
+  if (ibs) {
+    for (const auto& [type, name] : kIbsPmus) {
+      mappings.write(type);
+      write_feature_string(mappings, name);
+    }
     add_ibs_capabilities(parts[Feature::PmuCaps]);
   }
 

@@ -165,6 +165,7 @@ std::size_t SampleBody::write_branches(ByteWriter& out, const session::Sample& s
     if ((description_.branch_filter & perf::branch_filter::type_save) != 0) {
       flags |= static_cast<std::uint64_t>(branch_type_of(branch.kind)) << perf::branch_flag::type_shift;
     }
+    flags |= static_cast<std::uint64_t>(branch.speculation) << perf::branch_flag::speculation_shift;
     out.write(perf::BranchEntry{branch.from, branch.to, flags});
     is_code(branch.from);
     is_code(branch.to);

@@ -138,6 +138,8 @@ const char* SampleLayout::read_sample(ByteReader& in, std::uint16_t misc, Sample
       branch.mispredicted = (entry.flags & perf::branch_flag::mispredicted) != 0;
       branch.cycles = static_cast<std::uint16_t>(entry.flags >> perf::branch_flag::cycles_shift);
       branch.kind = kind_of(entry.flags);
+      branch.speculation = static_cast<arch::BranchSpeculation>(entry.flags >> perf::branch_flag::speculation_shift &
+                                                                perf::branch_flag::speculation_mask);
       sample.branches.push_back(branch);
       record.branch_flags.push_back(entry.flags);
       if ((entry.flags & (perf::branch_flag::mispredicted | perf::branch_flag::predicted)) != 0) {

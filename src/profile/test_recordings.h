@@ -84,8 +84,9 @@ inline session::Sample sample_number(std::uint64_t number) {
   sample.period = sample.event == 1 ? 100 : 1000;
   sample.has_registers = true;
   sample.registers = {.flags = 0x246, .ip = sample.ip + 3, .ax = number, .sp = 0x7FFF'0000, .r15 = ~number};
-  sample.branches = {{0x401010, 0x401000, false, 0, arch::BranchKind::Conditional},
-                     {0x402000 + number, 0x401000, true, 7, arch::BranchKind::RelativeCall}};
+  sample.branches = {
+      {0x401010, 0x401000, false, 0, arch::BranchKind::Conditional},
+      {0x402000 + number, 0x401000, true, 7, arch::BranchKind::RelativeCall, arch::BranchSpeculation::NonSpeculative}};
   sample.callchain = {sample.ip, 0x402005, 0x403005};
   for (std::uint64_t i = 0; i < 24 + number % 3; ++i) sample.user_stack.push_back(static_cast<std::byte>(i));
   sample.raw.assign(12 + number % 3 * 8,

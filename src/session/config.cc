@@ -187,7 +187,7 @@ bool is_consistent(const RecordingConfig& c) {
   if ((c.has_windows() || c.region_spans) && c.position_event == kNoEvent) return false;
   if ((c.skid != Skid::None) != (c.skid_event != kNoEvent)) return false;
   return std::all_of(c.events.begin(), c.events.end(), [&](const EventSpec& e) {
-    return e.kind <= EventKind::IbsOp && e.precise <= 3 && e.leader < c.events.size() && e.detail <= c.detail;
+    return e.kind <= EventKind::IbsFetch && e.precise <= 3 && e.leader < c.events.size() && e.detail <= c.detail;
   });
 }
 
@@ -205,8 +205,8 @@ bool RecordingConfig::traces_branches() const {
   return std::ranges::any_of(events, [](const EventSpec& e) { return e.kind == EventKind::BranchTrace; });
 }
 
-bool RecordingConfig::samples_ops() const {
-  return std::ranges::any_of(events, [](const EventSpec& e) { return e.kind == EventKind::IbsOp; });
+bool RecordingConfig::samples_by_ibs() const {
+  return std::ranges::any_of(events, [](const EventSpec& e) { return is_ibs(e.kind); });
 }
 
 bool RecordingConfig::has_windows() const {

@@ -23,10 +23,13 @@ enum class EventKind : std::uint8_t {
   MinorFaults,
   MajorFaults,
   BranchTrace,  // no number: every taken branch, through the Branch Trace Store
-  IbsOp,        // op sampling of instruction-based sampling; `select` is what IbsOpCtl is to have beside its period
+  // Instruction-based sampling; `select` is what the control register is to have beside its period.
+  IbsOp,
+  IbsFetch,
 };
+constexpr bool is_ibs(EventKind kind) { return kind == EventKind::IbsOp || kind == EventKind::IbsFetch; }
 constexpr bool is_counted_by_kernel(EventKind kind) {
-  return kind != EventKind::Hardware && kind != EventKind::BranchTrace && kind != EventKind::IbsOp;
+  return kind != EventKind::Hardware && kind != EventKind::BranchTrace && !is_ibs(kind);
 }
 
 /// How much of a processor is played beside what follows from the architecture.
@@ -166,7 +169,7 @@ struct RecordingConfig {
 
   bool samples() const;
   bool traces_branches() const;
-  bool samples_ops() const;  // EventKind::IbsOp
+  bool samples_by_ibs() const;
   bool has_windows() const;
   bool closes_windows_by_an_estimate() const;
   /// Of the events that close windows, the least period; UINT64_MAX without any. Hardly any instruction counts twice,

@@ -14,9 +14,9 @@ namespace {
 constexpr std::uint64_t kOps = arch::IbsOpCtl::counts_ops.mask;
 
 struct Sampled {
-  explicit Sampled(std::uint64_t period, std::uint32_t frequency = 0, std::uint64_t select = kOps)
-      : event{
-            .name = "ibs_op//", .kind = EventKind::IbsOp, .select = select, .period = period, .frequency = frequency} {}
+  explicit Sampled(std::uint64_t period, std::uint32_t frequency = 0, std::uint64_t select = kOps,
+                   EventKind kind = EventKind::IbsOp)
+      : event{.name = "ibs", .kind = kind, .select = select, .period = period, .frequency = frequency} {}
 
   /// Instructions up to the interrupt, the sampled one included.
   unsigned run_to_interrupt() {
@@ -82,7 +82,7 @@ TEST(IbsSampler, FollowsTheProgramInPeriodsThatTheHardwareTakes) {
     const auto sample = t.sampler.take_interrupt();
     ASSERT_TRUE(sample);
     period = sample->period;
-    ASSERT_TRUE(check_ibs_period("e", period));
+    ASSERT_TRUE(check_ibs_period("e", EventKind::IbsOp, period));
     t.sampler.go_on(instructions);
   }
   EXPECT_NEAR(static_cast<double>(period), 1064, 50) << "64 random ops less, on average";
@@ -99,22 +99,76 @@ TEST(IbsSampler, GivesTheRawDataThatAKernelGives) {
   std::uint64_t registers[8];
   std::memcpy(&caps, raw.data(), sizeof caps);
   std::memcpy(registers, raw.data() + 4, sizeof registers);
-  EXPECT_EQ(caps, 0x9FDU);
+  EXPECT_EQ(caps, 0xBFFU);
   EXPECT_EQ(registers[0], sample->control.raw());
   EXPECT_EQ(registers[1], 0x1000U + 4 * 159);
   for (int i = 2; i < 8; ++i) EXPECT_EQ(registers[i], 0U) << i;
 }
 
+TEST(IbsSampler, SamplesFetchesEachPeriodFromZero) {
+  Sampled t{160, 0, 0, EventKind::IbsFetch};
+  for (unsigned i = 1; i <= 20; ++i) {
+    EXPECT_EQ(t.run_to_interrupt(), 160U);
+    const auto sample = t.sampler.take_interrupt();
+    ASSERT_TRUE(sample);
+    EXPECT_EQ(sample->period, 160U);
+    EXPECT_EQ(sample->fetch.linear, 0x1000U + 4 * 159);
+    EXPECT_EQ(t.sampler.total(), 160U * i);
+    t.sampler.go_on(0);
+  }
+  for (int i = 0; i < 100; ++i) t.retire(0x2000);
+  EXPECT_EQ(t.sampler.total(), 160U * 20 + 96) << "as far as the register shows it";
+}
+
+TEST(IbsSampler, GivesTheRawDataOfAFetchThatAKernelGives) {
+  Sampled t{160, 0, arch::IbsFetchCtl::random.mask, EventKind::IbsFetch};
+  const unsigned ran = t.run_to_interrupt();
+  EXPECT_LE(ran, 160U);
+  EXPECT_GE(ran, 145U);
+  const auto sample = t.sampler.take_interrupt();
+  ASSERT_TRUE(sample);
+  const std::vector<std::byte> raw = raw_data(*sample, t.model);
+  ASSERT_EQ(raw.size(), 4U + 4 * 8);
+  std::uint64_t registers[4];
+  std::memcpy(registers, raw.data() + 4, sizeof registers);
+  EXPECT_EQ(registers[0], 0x0207'0000'000A'000AU);
+  EXPECT_EQ(registers[1], 0x1000U + 4 * (ran - 1));
+  EXPECT_EQ(registers[2], 0U);
+  EXPECT_EQ(registers[3], 0U);
+}
+
+TEST(IbsSampler, TellsOfAFetchItsInstructionAndNoData) {
+  IbsSample found{.kind = EventKind::IbsFetch};
+  found.fetch.linear = 0x4010;
+  found.op.linear = 0x7000;
+  Sample sample;
+  tell(found, sample);
+  EXPECT_EQ(sample.ip, 0x4010U);
+  EXPECT_TRUE(sample.exact_ip);
+  EXPECT_EQ(sample.address, 0U);
+  EXPECT_EQ(sample.data_source, arch::perf_data_src(arch::IbsOp{}));
+  EXPECT_EQ(sample.latency, 0U);
+}
+
 TEST(IbsPeriod, IsAMultipleOf16ThatTheRegisterCanHold) {
-  EXPECT_TRUE(check_ibs_period("e", 144));
-  EXPECT_TRUE(check_ibs_period("e", 100'000));
-  EXPECT_TRUE(check_ibs_period("e", 0x7FF'FFF0));
-  EXPECT_FALSE(check_ibs_period("e", 0x800'0000));
-  EXPECT_EQ(check_ibs_period("ibs_op//", 128).error().message,
-            "ibs_op//: period 128 is too short for instruction-based sampling");
-  const Error odd = check_ibs_period("ibs_op//", 1000).error();
+  const auto check = [](std::uint64_t period) { return check_ibs_period("ibs_op//", EventKind::IbsOp, period); };
+  EXPECT_TRUE(check(144));
+  EXPECT_TRUE(check(100'000));
+  EXPECT_TRUE(check(0x7FF'FFF0));
+  EXPECT_FALSE(check(0x800'0000));
+  EXPECT_EQ(check(128).error().message, "ibs_op//: period 128 is too short for instruction-based sampling");
+  const Error odd = check(1000).error();
   EXPECT_EQ(odd.message, "ibs_op//: period 1000 is no multiple of 16: IbsOpMaxCnt has no lower bits");
   EXPECT_EQ(odd.hint, "992, for instance");
+}
+
+TEST(IbsPeriod, OfFetchesHas20Bits) {
+  const auto check = [](std::uint64_t period) { return check_ibs_period("ibs_fetch//", EventKind::IbsFetch, period); };
+  EXPECT_TRUE(check(16));
+  EXPECT_TRUE(check(0xF'FFF0));
+  EXPECT_EQ(check(0x10'0000).error().message, "ibs_fetch//: period 1048576 is longer than IbsFetchMaxCnt can hold");
+  EXPECT_EQ(check(0).error().hint, "at least 16");
+  EXPECT_EQ(check(24).error().hint, "16, for instance");
 }
 
 }  // namespace

@@ -146,6 +146,12 @@ void PmuDriver::program_lbr(std::uint64_t select) {
     case arch::LbrKind::Architectural:
       wrmsr(arch::LbrCtl::msrs[0], arch::lbr_ctl_of(arch::LbrSelect{select}).with(arch::LbrCtl::enable, 1).raw());
       break;
+    case arch::LbrKind::Amd:
+      // Only branches of user code are asked for, so what is read at an interrupt is as it was when that came, frozen
+      // or not.
+      wrmsr(arch::kAmdLbrSelect, select);
+      wrmsr(arch::DbgExtnCfg::msr, arch::DbgExtnCfg{}.with(arch::DbgExtnCfg::lbr_stack, 1).raw());
+      return;
   }
   wrmsr(DebugCtl::msrs[0], kRecordBranches.raw());
 }
@@ -342,7 +348,7 @@ void PmuDriver::read_lbr(std::vector<SampledBranch>& branches) const {
   const arch::LbrRegisters registers = arch::lbr_registers(model_);
   const std::uint64_t top = registers.newest_first ? 0 : rdmsr(arch::LbrTos::msrs[0]);
   for (std::uint32_t i = 0; i < entries; ++i) {
-    const auto at = registers.newest_first ? i : static_cast<std::uint32_t>(top - i) % entries;
+    const auto at = registers.stride * (registers.newest_first ? i : static_cast<std::uint32_t>(top - i) % entries);
     const std::uint64_t from = rdmsr(registers.from + at);
     const std::uint64_t to = rdmsr(registers.to + at);
     if (from == 0 && to == 0) break;  // the stack is not full yet
@@ -352,6 +358,7 @@ void PmuDriver::read_lbr(std::vector<SampledBranch>& branches) const {
       branch.mispredicted = info.has(arch::LbrInfo::mispredicted);
       branch.cycles = static_cast<std::uint16_t>(info.get(arch::LbrInfo::cycles));
     } else {
+      if (format == arch::LbrFormat::Amd) branch.speculation = arch::lbr_speculation(to);
       branch.mispredicted = (from & arch::lbr_from_flags(format) & arch::kLbrMispredicted) != 0;
     }
     branches.push_back(branch);

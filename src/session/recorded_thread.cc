@@ -31,7 +31,8 @@ std::uint64_t measured(EventKind kind, const ThreadUsage& usage) {
     case EventKind::MajorFaults: return usage.major_faults;
     case EventKind::Hardware:  // counted by a PMU
     case EventKind::BranchTrace:
-    case EventKind::IbsOp: break;
+    case EventKind::IbsOp:
+    case EventKind::IbsFetch: break;
   }
   return 0;
 }
@@ -70,7 +71,7 @@ RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who
     std::optional<AdaptivePeriod> adaptive;
     if (event.frequency != 0)
       adaptive.emplace(event.frequency, shared.machine != nullptr ? AdaptivePeriod::kDenseBesideModel : 0);
-    if (event.kind == EventKind::IbsOp) {
+    if (is_ibs(event.kind)) {
       ibs_.push_back(std::make_unique<IbsSampler>(shared.model, event, i, adaptive, shared.clock, pmi_requested_));
       pmus_.push_back(&ibs_.back()->pmu());
     } else {
@@ -172,7 +173,7 @@ void RecordedThread::take_pmi(const arch::RegisterFile& registers) {
     const PlannedCounter counter{.event = sampler->event()};
     Sample sample = sample_of(counter, taken->period, registers);
     sample.time_ns = shared_.clock.now_ns();
-    tell_op(taken->op, sample);
+    tell(*taken, sample);
     if (shared_.heap && sample.address != 0) sample.heap_block = shared_.heap->find(sample.address);
     if (shared_.config.raw_records) sample.raw = raw_data(*taken, shared_.model);
     finish(sample, counter, registers);

@@ -183,7 +183,7 @@ class RecordedThread final : public PmuClient {
   bool in_call_ = false;  // in one that has not retired
   std::vector<std::unique_ptr<PmuDriver>> drivers_;
   std::optional<ThreadTrace> trace_;              // RecordingConfig::traces_branches
-  std::vector<std::unique_ptr<IbsSampler>> ibs_;  // one for each event of EventKind::IbsOp
+  std::vector<std::unique_ptr<IbsSampler>> ibs_;  // one for each event that is_ibs()
   std::vector<pmu::Pmu*> pmus_;
   std::unique_ptr<arch::CoreFeed> core_;
   std::optional<EventCounters> counters_;

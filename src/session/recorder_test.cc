@@ -305,6 +305,31 @@ TEST(Recorder, EveryCpuModelWithPebsRecordsSamplesWithTheirBranches) {
   }
 }
 
+TEST(Recorder, AmdsSamplesHaveTheBranchesBeforeTheirInterrupt) {
+  EventSpec event = instructions(10, 0);
+  event.counters = any_of(6);
+  auto config = recording({event}, "zen4@1");
+  config.branch_stack = true;
+  config.lbr_select = arch::LbrSelect{}.with(arch::LbrSelect::to_kernel, 1).with(arch::LbrSelect::conditional, 1).raw();
+  Recorded out{config};
+  FakeThread thread{out.recorder, kMain};
+  for (std::uint64_t n = 0; n < 20; ++n)
+    thread.run({.ip = kText + 16 * n, .jumps_to = kText + 16 * (n + 1), .kind = arch::BranchKind::RelativeJump});
+  thread.run({.ip = kText - 4, .jumps_to = kText, .kind = arch::BranchKind::Conditional});
+  thread.run_straight(kText, 20);
+  thread.exit();
+  const auto samples = out.all<Sample>();
+  ASSERT_EQ(samples.size(), 4U);
+  ASSERT_THAT(samples[0].branches, SizeIs(10));
+  ASSERT_THAT(samples[2].branches, SizeIs(16)) << "as deep as the stack, and no conditional branch";
+  for (std::size_t n = 0; n < 16; ++n) {
+    const SampledBranch& branch = samples[2].branches[n];
+    EXPECT_EQ(branch.from, kText + 16 * (19 - n));
+    EXPECT_EQ(branch.to, kText + 16 * (20 - n));
+    EXPECT_EQ(branch.speculation, arch::BranchSpeculation::NonSpeculative);
+  }
+}
+
 // At AMD's addresses: a counter starts at -N, its interrupt is served, and it starts again.
 TEST(Recorder, WithoutPebsSamplesAreWhatTheOverflowsInterruptFinds) {
   EventSpec event = instructions(10, 0);

@@ -17,6 +17,7 @@ struct SampledBranch {
   bool mispredicted = false;
   std::uint16_t cycles = 0;
   arch::BranchKind kind = arch::BranchKind::None;
+  arch::BranchSpeculation speculation = arch::BranchSpeculation::Unknown;
 };
 
 /// Memory that the program asked its allocator for.

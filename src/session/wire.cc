@@ -68,8 +68,8 @@ static_assert(sizeof(HeapBlockBytes) == 32);
 struct BranchBytes {
   std::uint64_t from, to;
   std::uint16_t cycles;
-  std::uint8_t kind, mispredicted;
-  std::uint32_t zero;
+  std::uint8_t kind, mispredicted, speculation;
+  std::uint8_t zero[3];
 };
 static_assert(sizeof(BranchBytes) == 24);
 
@@ -163,7 +163,8 @@ void body(ByteWriter& out, const Sample& s) {
                           .cycles = b.cycles,
                           .kind = static_cast<std::uint8_t>(b.kind),
                           .mispredicted = static_cast<std::uint8_t>(b.mispredicted),
-                          .zero = 0});
+                          .speculation = static_cast<std::uint8_t>(b.speculation),
+                          .zero = {}});
   }
   out.write_bytes(bytes_of(s.user_stack, head.stack_bytes));
   if (!s.raw.empty()) {
@@ -334,11 +335,14 @@ void read_body(ByteReader& in, Sample& s) {
   for (int i = 0; i < head.branches && in.ok(); ++i) {
     const auto b = in.read<BranchBytes>();
     if (b.kind > static_cast<std::uint8_t>(arch::BranchKind::Far)) in.fail("no kind of branch");
+    if (b.speculation > static_cast<std::uint8_t>(arch::BranchSpeculation::SpeculativeCorrect))
+      in.fail("no kind of speculation");
     s.branches.push_back({.from = b.from,
                           .to = b.to,
                           .mispredicted = b.mispredicted != 0,
                           .cycles = b.cycles,
-                          .kind = static_cast<arch::BranchKind>(b.kind)});
+                          .kind = static_cast<arch::BranchKind>(b.kind),
+                          .speculation = static_cast<arch::BranchSpeculation>(b.speculation)});
   }
   in.read_array(head.stack_bytes, s.user_stack);
   in.read_array((head.flags & kHasRaw) != 0 ? in.read<std::uint32_t>() : 0, s.raw);

@@ -43,7 +43,7 @@ Sample full_sample() {
   s.registers.ip = 0x401004;
   s.registers.r15 = 15;
   s.branches = {{.from = 1, .to = 2, .mispredicted = true, .cycles = 7, .kind = arch::BranchKind::Return},
-                {.from = 3, .to = 4}};
+                {.from = 3, .to = 4, .speculation = arch::BranchSpeculation::NonSpeculative}};
   s.callchain = {0x401000, 0x400500};
   s.user_stack = {std::byte{1}, std::byte{2}, std::byte{3}};
   s.raw = {std::byte{4}, std::byte{5}};
@@ -186,6 +186,7 @@ TEST(Wire, ASampleKeepsAllItsParts) {
   EXPECT_EQ(back.branches[0].cycles, 7);
   EXPECT_TRUE(back.branches[0].mispredicted);
   EXPECT_FALSE(back.branches[1].mispredicted);
+  EXPECT_EQ(back.branches[1].speculation, arch::BranchSpeculation::NonSpeculative);
 }
 
 TEST(Wire, NoMessageIsSplitOverTwoDatagramsAndNoDatagramIsTooLong) {

@@ -114,7 +114,7 @@ class Help(unittest.TestCase):
             events = tool.run("list", "--names", "--model", model).out.split()
             self.assertIn("instructions", events)
             for event in events:
-                traced = event in ("intel_bts//", "ibs_op//")  # counts nothing
+                traced = event in ("intel_bts//", "ibs_op//", "ibs_fetch//")  # counts nothing
                 outcome = tool.run("record" if traced else "stat", "--model", model, "-e", event)
                 with self.subTest(model=model, event=event):
                     self.assertIn("no program to record" if traced else "no program to count", outcome.err)

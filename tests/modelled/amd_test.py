@@ -79,12 +79,12 @@ class Zen4(unittest.TestCase):
         self.assertLessEqual(len(lines), cycles // 1009)
         self.assertGreater(len(lines), 0.93 * (cycles // 1009))
 
-    def test_refuses_by_name_what_needs_pebs_or_last_branch_records(self):
+    def test_refuses_by_name_what_needs_pebs_or_call_stacks_of_last_branches(self):
         for words, lacks in ((["record", "-e", "instructions:ppp"], "zen4@1 has no PEBS"),
                              (["record", "-e", "ex_ret_brn:p"], "zen4@1 has no PEBS"),
                              (["mem", "record", "-t", "load"], "zen4@1 samples ops"),
-                             (["record", "-b"], "zen4@1 has no last-branch records"),
-                             (["record", "--call-graph", "lbr"], "zen4@1 has no last-branch records")):
+                             (["record", "--call-graph", "lbr"],
+                              "zen4@1: its last-branch records have no call-stack mode")):
             ran = tool.zeroskid(*words, *MODEL, "--", "/bin/true")
             self.assertEqual(ran.returncode, 129, words)
             self.assertIn(lacks, ran.stderr)

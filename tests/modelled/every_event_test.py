@@ -6,7 +6,7 @@ import unittest
 import tool
 
 #: They count nothing.
-SAMPLE_ONLY = ("intel_bts//", "ibs_op//")
+SAMPLE_ONLY = ("intel_bts//", "ibs_op//", "ibs_fetch//")
 MODELS = tool.CORES + ["core2", "goldmont", "ivybridge", "nehalem", "skylake-client"]
 
 

@@ -151,10 +151,11 @@ def run(*words):
 
 def modelled(cpu):
     """[[names]] of the modelled events: one list for each encoding. The load-latency event tags loads, and counts none; no more does
-    ibs_op//, which tags ops and has no encoding."""
+    ibs_op// and ibs_fetch//, which tag and have no encoding."""
     encodings = collections.defaultdict(list)
     for event in json.loads(run("list", "--json", "--cpu", cpu).stdout)["events"]:
-        if event["class"] == "modelled" and "latency" not in event["name"] and event["name"] not in ("mem-loads", "ibs_op//"):
+        if event["class"] == "modelled" and "latency" not in event["name"] and event["name"] not in (
+                "mem-loads", "ibs_op//", "ibs_fetch//"):
             encodings[event["config"]].append(event)
     return list(encodings.values())
 

@@ -1,6 +1,7 @@
 // How a branch lies in the LBR registers: the formats of IA32_PERF_CAPABILITIES.LBR_FMT.
 // source: SDM vol. 3B, "LBR Stack", "Figure 64-bit Address Layout of LBR MSR", "LBR Stack and Intel 64 Processors";
-// format 6: "LBR Stack" of Goldmont; architectural records: "Architectural Last Branch Records".
+// format 6: "LBR Stack" of Goldmont; architectural records: "Architectural Last Branch Records". AMD's: APM vol. 2,
+// "Last Branch Stack"; which bits are flags, as Linux reads them (arch/x86/events/amd/lbr.c).
 #pragma once
 
 #include <algorithm>
@@ -23,6 +24,7 @@ enum class LbrFormat : std::uint8_t {
   Cycles = 6,    // as Flags, and TO[63:48] holds the cycles
   LinearInfo = 7,
   Architectural = 0x3F,  // IA32_LBR_x: plain addresses; flags, cycles and type in IA32_LBR_x_INFO
+  Amd = 0x40,            // no LBR_FMT: FROM[63] mispredicted; TO[63] valid, [62] speculative; addresses sign-extended
 };
 
 /// Formats with an INFO register to each record.
@@ -33,13 +35,16 @@ constexpr bool has_info(LbrFormat format) {
 inline constexpr std::uint64_t kLbrMispredicted = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t kLbrInTx = std::uint64_t{1} << 62;
 inline constexpr std::uint64_t kLbrTxAbort = std::uint64_t{1} << 61;
+inline constexpr std::uint64_t kLbrValid = std::uint64_t{1} << 63;        // of AMD's TO
+inline constexpr std::uint64_t kLbrSpeculative = std::uint64_t{1} << 62;  // likewise
 inline constexpr std::uint64_t kLbrToCycles = std::uint64_t{0xFFFF} << 48;
 
 /// The bits of a FROM register that are flags and no part of the address.
 constexpr std::uint64_t lbr_from_flags(LbrFormat format) {
   switch (format) {
     case LbrFormat::Flags:
-    case LbrFormat::Cycles: return kLbrMispredicted;
+    case LbrFormat::Cycles:
+    case LbrFormat::Amd: return kLbrMispredicted;
     case LbrFormat::TsxFlags: return kLbrMispredicted | kLbrInTx | kLbrTxAbort;
     case LbrFormat::Linear32:
     case LbrFormat::Linear:
@@ -52,7 +57,18 @@ constexpr std::uint64_t lbr_from_flags(LbrFormat format) {
 }
 
 /// Likewise of a TO register.
-constexpr std::uint64_t lbr_to_flags(LbrFormat format) { return format == LbrFormat::Cycles ? kLbrToCycles : 0; }
+constexpr std::uint64_t lbr_to_flags(LbrFormat format) {
+  constexpr std::uint64_t kReserved = std::uint64_t{1} << 61;
+  if (format == LbrFormat::Amd) return kLbrValid | kLbrSpeculative | kReserved;
+  return format == LbrFormat::Cycles ? kLbrToCycles : 0;
+}
+
+/// Of AMD's TO register; Unknown: nothing was recorded there.
+constexpr BranchSpeculation lbr_speculation(std::uint64_t to) {
+  const bool valid = (to & kLbrValid) != 0, speculative = (to & kLbrSpeculative) != 0;
+  if (valid) return speculative ? BranchSpeculation::SpeculativeCorrect : BranchSpeculation::NonSpeculative;
+  return speculative ? BranchSpeculation::WrongPath : BranchSpeculation::Unknown;
+}
 
 /// The address with its sign extension over `flags` again.
 constexpr std::uint64_t lbr_without(std::uint64_t flags, std::uint64_t value) {

@@ -35,8 +35,8 @@ Result<void> set_sampling(EventSpec& spec, const ParsedEvent& event, const Sampl
   }
   const bool by_period = frequency == 0;
   if (by_period && spec.period == 0) return Error{event.spelling + ": a period of 0 samples nothing", ""};
-  if (event.kind == EventKind::IbsOp && by_period) {
-    if (auto fits = session::check_ibs_period(event.spelling, spec.period); !fits) return fits;
+  if (is_ibs(event.kind) && by_period) {
+    if (auto fits = session::check_ibs_period(event.spelling, event.kind, spec.period); !fits) return fits;
   }
   if (const std::uint64_t longest = session::longest_pebs_period(model); by_period && spec.period > longest) {
     return Error{event.spelling + ": period " + std::to_string(spec.period) + " is longer than a counter of " +
@@ -76,9 +76,11 @@ Result<EventSelection> select_events(const std::vector<std::string>& lists, cons
         if (event.kind == EventKind::BranchTrace && !sampling.sample)
           return Error{event.spelling + ": traces branches, and counts nothing",
                        "zeroskid record takes it; -e branches counts"};
-        if (event.kind == EventKind::IbsOp && !sampling.sample)
+        if (is_ibs(event.kind) && !sampling.sample)
           return Error{event.spelling + ": samples, and counts nothing",
-                       "zeroskid record takes it; -e ex_ret_ops counts"};
+                       std::string("zeroskid record takes it; -e ") +
+                           (event.kind == EventKind::IbsOp ? "ex_ret_ops" : "ic_tag_hit_miss.instruction_cache_miss") +
+                           " counts"};
         if (sampling.sample) {
           if (auto set = set_sampling(spec, event, sampling, model); !set) return set.error();
         }

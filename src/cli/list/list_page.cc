@@ -84,7 +84,7 @@ ListedEvent from_perf(const session::PerfName& name, const arch::CpuModel& cpu) 
   if (cpu.vendor == arch::Vendor::Intel || event.description.empty()) event.description = name.description;
   if (name.kind == session::EventKind::BranchTrace) {
     event.kind = ListedClass::Exact;
-  } else if (name.kind == session::EventKind::IbsOp) {
+  } else if (is_ibs(name.kind)) {
     event.kind = ListedClass::Modelled;
     event.error = "not measured";
   } else if (name.kind != session::EventKind::Hardware) {
@@ -253,7 +253,10 @@ std::vector<ListedEvent> list_events(const arch::CpuModel& cpu, const PfmNames& 
   std::vector<ListedEvent> events;
   for (const session::PerfName& name : session::perf_names()) events.push_back(from_perf(name, cpu));
   if (session::has_branch_trace(cpu)) events.push_back(from_perf(session::kBranchTrace, cpu));
-  if (arch::has_ibs(cpu)) events.push_back(from_perf(session::kIbsOp, cpu));
+  if (arch::has_ibs(cpu)) {
+    events.push_back(from_perf(session::kIbsOp, cpu));
+    events.push_back(from_perf(session::kIbsFetch, cpu));
+  }
   for (const arch::Event& row : arch::events(cpu)) events.push_back(from_row(row, cpu));
   const std::size_t ours = events.size();
   for (const PfmEvent& further : pfm.events(cpu)) {

@@ -68,6 +68,10 @@ Result<void> choose_branches(const Words& words, const arch::CpuModel& model, Re
                      std::string(out.config.callchain == Callchain::LbrCallStack ? "--call-graph lbr" : "-b and -j") +
                      " out, or take --model " + std::string(arch::kDefaultCpuModel)};
   }
+  if (out.config.callchain == Callchain::LbrCallStack && !model.lbr_call_stack) {
+    return Error{std::string(model.name) + ": its last-branch records have no call-stack mode",
+                 "take --call-graph fp, or --model " + std::string(arch::kDefaultCpuModel)};
+  }
   if (words.any_branch || !words.branches.empty()) {
     if (out.config.callchain == Callchain::LbrCallStack) {
       return Error{"-b and --call-graph lbr both need the LBR stack", "take --call-graph fp"};
@@ -167,16 +171,17 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
       out.description.events.push_back({.name = event.name, .type = profile::perf::kBranchTraceType, .period = 1});
       continue;
     }
-    if (event.kind == session::EventKind::IbsOp) {
+    if (is_ibs(event.kind)) {
       // The kernel takes no exclusion of rings for it.
-      out.description.events.push_back({.name = event.name,
-                                        .type = profile::kIbsOpType,
-                                        .config = event.select,
-                                        .period = event.frequency != 0 ? event.frequency : event.period,
-                                        .frequency = event.frequency != 0,
-                                        .precise_ip = event.precise,
-                                        .exclude_kernel = false,
-                                        .exclude_hypervisor = false});
+      out.description.events.push_back(
+          {.name = event.name,
+           .type = event.kind == session::EventKind::IbsOp ? profile::kIbsOpType : profile::kIbsFetchType,
+           .config = event.select,
+           .period = event.frequency != 0 ? event.frequency : event.period,
+           .frequency = event.frequency != 0,
+           .precise_ip = event.precise,
+           .exclude_kernel = false,
+           .exclude_hypervisor = false});
       continue;
     }
     out.description.events.push_back({.name = event.name,
@@ -187,9 +192,9 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
                                       .precise_ip = event.precise});
   }
   // Hand-overs of lines are questions of time, and of all that happens between two accesses of a line.
-  const char* const needs_all = out.config.log_sharing     ? "c2c record"
-                                : out.config.samples_ops() ? "instruction-based sampling"
-                                                           : "";
+  const char* const needs_all = out.config.log_sharing        ? "c2c record"
+                                : out.config.samples_by_ibs() ? "instruction-based sampling"
+                                                              : "";
   if (auto detail = choose_detail(words.run, model, out.config, needs_all); !detail) return detail;
   // Its samples are there for where their data was, and between units nobody knows.
   for (session::EventSpec& event : out.config.events)

@@ -118,6 +118,16 @@ TEST(RecordOptions, InstructionBasedSamplingIsDescribedAsTheKernelsPmuIs) {
   EXPECT_FALSE(p.options.config.in_units);
 }
 
+TEST(RecordOptions, SamplingOfFetchesIsDescribedAsTheKernelsPmuIs) {
+  const Parsed p = parse({"--model", "zen4", "-e", "ibs_fetch/rand_en=1,l3missonly=1/", "-c", "1600", "ls"});
+  ASSERT_FALSE(p.status) << p.said;
+  EXPECT_EQ(p.options.description.events[0].type, 10U);
+  EXPECT_EQ(p.options.description.events[0].config, std::uint64_t{1} << 57 | std::uint64_t{1} << 59);
+  EXPECT_EQ(p.options.config.detail, session::Detail::Full);
+  EXPECT_THAT(refused({"--model", "zen4", "-e", "ibs_fetch//", "-c", "1048576", "ls"}),
+              testing::HasSubstr("longer than IbsFetchMaxCnt can hold"));
+}
+
 TEST(RecordOptions, InstructionBasedSamplingTakesThePeriodsOfTheHardwareAlone) {
   const auto with_period = [](const char* period) {
     return refused({"--model", "zen4", "-e", "ibs_op//", "-c", period, "ls"});

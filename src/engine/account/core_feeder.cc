@@ -217,7 +217,7 @@ void CoreFeeder::run_step(bool taken, std::uint64_t next) {
   const bool marked = static_cast<bool>(step.mark);
   if (!run_.counting.at_once && !marked) {  // no counter waits for it: its signals are counted with those of others
     core.run({&run, 1}, values);
-    step.load = step.store = {};
+    step.load = step.store = step.fetch = {};
     return;
   }
   if (marked) core.settle();  // the observer will ask what was counted up to here
@@ -236,6 +236,7 @@ void CoreFeeder::run_step(bool taken, std::uint64_t next) {
   }
   step.load = core.last_load();
   step.store = core.last_store();
+  step.fetch = core.last_fetch();
   step.mispredicted = core.last_mispredicted();
   step.branch_cycle = core.cycle_of_branch(0, step.insn.pc);
 }
@@ -246,6 +247,7 @@ void CoreFeeder::add_outcome(arch::Retired& retired) const {
   retired.signals = &step.signals;
   retired.load = step.load;
   retired.store = step.store;
+  retired.fetch = step.fetch;
   retired.mispredicted = step.mispredicted;
   retired.branch_cycle = step.branch_cycle;
 }

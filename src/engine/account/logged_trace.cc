@@ -126,7 +126,7 @@ class LoggedTrace::LogWatcher final : public arch::RunWatcher {
     StepInProgress& step = owner_.run_.thread->step;
     step.told_core = true;
     step.signals = {};
-    step.load = step.store = {};
+    step.load = step.store = step.fetch = {};
     step.mispredicted = modelled && core_.last_mispredicted();
     step.branch_cycle = branch_cycle();
     if (modelled) {
@@ -134,6 +134,10 @@ class LoggedTrace::LogWatcher final : public arch::RunWatcher {
         step.signals.counts[i] = core_.signals().counts[i] - before_.counts[i];
       step.load = core_.last_load();
       step.store = core_.last_store();
+      // Those of instructions before it in its path are remembered, too.
+      using enum arch::CoreSignal;
+      if ((step.signals[FetchMiss] | step.signals[ItlbStlbHit] | step.signals[ItlbWalk]) != 0)
+        step.fetch = core_.last_fetch();
     }
     registers.pass();
     owner_.run_.thread->pc = path_->next_of(told_);

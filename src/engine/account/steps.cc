@@ -119,11 +119,16 @@ void SingleSteps::retire(bool taken) {
   bool addressed = false;
   for (std::size_t i = 0; i < insn.memory_count; ++i) {
     const MemoryOperand& operand = insn.memory[i];
+    const auto bytes = static_cast<std::uint8_t>(operand.bytes <= UINT8_MAX ? operand.bytes : 0);
     if (!addressed || (operand.read && !insn.memory[0].read)) {
       retired.data_address = step.addresses[i];
+      retired.data_bytes = bytes;
       addressed = true;
     }
-    if (operand.write && retired.store_address == 0) retired.store_address = step.addresses[i];
+    if (operand.write && retired.store_address == 0) {
+      retired.store_address = step.addresses[i];
+      retired.store_bytes = bytes;
+    }
     const bool down = (run_.context.flags & 0x400) != 0;
     const auto splits = static_cast<std::uint32_t>(
         insn.facts.rep_string ? split_elements(step.addresses[i], operand.bytes, elements, down)

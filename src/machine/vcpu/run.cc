@@ -88,9 +88,17 @@ void Core::retire_one(std::uint16_t row, unsigned level, std::uint64_t from) {
     const bool split = (access.linear & 63) + access.bytes > 64;
     if (split) ++(access.write ? retired_now.split_stores : retired_now.split_loads);
   }
-  if (access_count != 0) retired_now.data_address = accesses[0].linear;
+  const auto bytes_of = [](const MemoryAccess& access) {
+    return static_cast<std::uint8_t>(access.bytes <= UINT8_MAX ? access.bytes : 0);
+  };
+  if (access_count != 0) {
+    retired_now.data_address = accesses[0].linear;
+    retired_now.data_bytes = bytes_of(accesses[0]);
+  }
   for (unsigned n = access_count; n-- != 0;) {
-    if (accesses[n].write) retired_now.store_address = accesses[n].linear;
+    if (!accesses[n].write) continue;
+    retired_now.store_address = accesses[n].linear;
+    retired_now.store_bytes = bytes_of(accesses[n]);
   }
   observer.retired(retired_now, register_file(regs[kIp]), std::span(accesses.data(), access_count));
 }

@@ -137,6 +137,12 @@ bool Vcpu::poke(std::uint64_t linear, std::span<const std::byte> from) {
                    });
 }
 
+std::optional<std::uint64_t> Vcpu::physical(std::uint64_t linear) {
+  std::uint64_t physical = 0;
+  if (!core_->peek_translation(linear, physical)) return std::nullopt;
+  return physical;
+}
+
 void Vcpu::raise_linear_fault(std::uint64_t linear, bool write) {
   vcpu::Core& core = *core_;
   core.ds_fault_pending = true;

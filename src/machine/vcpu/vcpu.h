@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "arch/retired.h"
@@ -93,6 +94,8 @@ class Vcpu {
   /// written): for debuggers. returns false if any byte is not mapped to memory.
   bool peek(std::uint64_t linear, std::span<std::byte> into);
   bool poke(std::uint64_t linear, std::span<const std::byte> from);
+  /// Likewise: where that address leads now; nothing if it is not mapped.
+  std::optional<std::uint64_t> physical(std::uint64_t linear);
   /// A store that the machine itself made for the current instruction (Debug Store) faulted: #PF (or #GP for an address
   /// that is not canonical) is delivered before the next instruction, which therefore does not run yet.
   void raise_linear_fault(std::uint64_t linear, bool write);

@@ -67,14 +67,14 @@ Result<ParsedEvent> choose_branch_trace(const Draft& draft, const arch::CpuModel
 Result<ParsedEvent> choose_ibs(const Draft& draft, const arch::CpuModel& cpu, ParsedEvent event) {
   if (!arch::has_ibs(cpu))
     return at(draft.typed.column, std::string(cpu.name) + " has no instruction-based sampling", "take --model zen4");
-  if (core_of(cpu) == nullptr) return no_core(draft.typed, "", "ops and cycles", cpu);
+  if (core_of(cpu) == nullptr) return no_core(draft.typed, "", "fetches, ops and cycles", cpu);
   if (draft.modifiers.added_column != 0)
     return at(draft.modifiers.added_column, std::string(draft.typed.bytes) + " has no counter mask, edge or invert");
   if (event.precise > 2)
     return at(draft.modifiers.precise_column, std::string(draft.typed.bytes) + " is precise by itself: pp is the most");
-  event.kind = EventKind::IbsOp;
+  event.kind = draft.named.perf->kind;
   event.select = PerfEvtSel{draft.unit_bits};
-  event.has_address = true;
+  event.has_address = event.kind == EventKind::IbsOp;
   event.detail = Detail::Full;
   return event;
 }
@@ -195,7 +195,7 @@ Result<ParsedEvent> choose(const Draft& draft, Text text, const arch::CpuModel& 
   if (!modifiers.user.value_or(true))
     return at(text.column, quoted(text.bytes) + " counts in no ring", "ring 3 (:u) is what is counted");
   if (draft.named.perf == &kBranchTrace) return choose_branch_trace(draft, cpu, std::move(event));
-  if (draft.named.perf == &kIbsOp) return choose_ibs(draft, cpu, std::move(event));
+  if (draft.named.perf != nullptr && is_ibs(draft.named.perf->kind)) return choose_ibs(draft, cpu, std::move(event));
   if (draft.named.perf != nullptr && draft.named.perf->kind != EventKind::Hardware)
     return choose_software(draft, std::move(event));
 

@@ -8,7 +8,8 @@
 //            | instructions | page-faults | ...    perf (perf_names.h), also as perf::INSTRUCTIONS
 //            | r81d0                               perf's raw config, hexadecimal
 //            | 0x4181D0                            IA32_PERFEVTSELx as HPCTool is given it
-//   PMU      = cpu | ibs_op (TERM: cnt_ctl l3missonly swfilt period=N freq=N name=TEXT) | intel_bts (no TERM)
+//   PMU      = cpu | ibs_op (TERM: cnt_ctl l3missonly swfilt period=N freq=N name=TEXT) | ibs_fetch (rand_en instead of
+//            cnt_ctl) | intel_bts (no TERM)
 //   TERM     = event=N umask=N cmask=N inv edge any pc config=N name=TEXT period=N freq=N, or a NAME
 //   MODIFIERS: u, p pp ppp, P; D W I H change nothing here; k h G S are refused by name
 //
@@ -31,9 +32,10 @@ namespace zs::session {
 
 /// One event as asked for.
 struct ParsedEvent {
-  std::string spelling;                  // as typed, modifiers included
-  std::string name;                      // what output calls it: name=TEXT, else the spelling
-  EventKind kind = EventKind::Hardware;  // what follows is empty where no counter counts it, but for `select` of IbsOp
+  std::string spelling;  // as typed, modifiers included
+  std::string name;      // what output calls it: name=TEXT, else the spelling
+  EventKind kind =
+      EventKind::Hardware;  // what follows is empty where no counter counts it, but for `select` where is_ibs()
 
   const arch::Event* row = nullptr;             // null also for FP_ARITH umasks that no row names
   const arch::EventMeaning* meaning = nullptr;  // null also for time

@@ -242,6 +242,11 @@ TEST(EventParserOfAmd, TakesInstructionBasedSamplingWithItsTerms) {
   EXPECT_EQ(one("ibs_op/period=1600,name=mine/").name, "mine");
   EXPECT_EQ(one("ibs_op/freq=99/").frequency, 99U);
   EXPECT_FALSE(parse_events("ibs_op//ppp", zen4));
+  EXPECT_EQ(one("ibs_fetch//").kind, EventKind::IbsFetch);
+  EXPECT_EQ(one("ibs_fetch//").detail, Detail::Full);
+  EXPECT_FALSE(one("ibs_fetch//").has_address);
+  EXPECT_EQ(one("ibs_fetch/rand_en=1/").select.raw(), std::uint64_t{1} << 57);
+  EXPECT_EQ(one("IBS_FETCH/l3missonly,swfilt,period=160/u").select.raw(), std::uint64_t{1} << 59);
 }
 
 TEST(EventParserOfAmd, RefusesPrecisionAndTakesAsMuchAsThereIs) {

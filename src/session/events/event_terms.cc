@@ -209,19 +209,32 @@ Result<Draft> read_branch_trace(Text text, std::size_t slash) {
   return read_modifiers_behind(text.from(close + 1), std::move(draft));
 }
 
-/// As Linux has them in its PMU's format.
+/// As Linux has them in its PMUs' formats.
 struct IbsTerm {
   std::string_view name;
-  std::uint64_t bit;  // of IbsOpCtl; 0: of none
+  std::uint64_t bit;  // of the control register; 0: of none
   std::uint64_t most;
 };
-constexpr IbsTerm kIbsTerms[] = {{"cnt_ctl", arch::IbsOpCtl::counts_ops.mask, 1},
-                                 {"l3missonly", arch::IbsOpCtl::l3_miss_only.mask, 1},
-                                 {"swfilt", 0, 1},  // which ring is looked at afterwards: here there is one
-                                 {"period", 0, kLongestPeriod},
-                                 {"freq", 0, 0xFFFF'FFFF}};
+constexpr IbsTerm kSwfilt{"swfilt", 0, 1},  // which ring is looked at afterwards: here there is one
+    kPeriod{"period", 0, kLongestPeriod}, kFrequency{"freq", 0, 0xFFFF'FFFF};
+constexpr IbsTerm kIbsOpTerms[] = {{"cnt_ctl", arch::IbsOpCtl::counts_ops.mask, 1},
+                                   {"l3missonly", arch::IbsOpCtl::l3_miss_only.mask, 1},
+                                   kSwfilt,
+                                   kPeriod,
+                                   kFrequency};
+constexpr IbsTerm kIbsFetchTerms[] = {{"rand_en", arch::IbsFetchCtl::random.mask, 1},
+                                      {"l3missonly", arch::IbsFetchCtl::l3_miss_only.mask, 1},
+                                      kSwfilt,
+                                      kPeriod,
+                                      kFrequency};
+struct IbsPmu {
+  std::string_view name;
+  const PerfName& event;
+  std::span<const IbsTerm> terms;
+};
+constexpr IbsPmu kIbsPmus[] = {{"ibs_op", kIbsOp, kIbsOpTerms}, {"ibs_fetch", kIbsFetch, kIbsFetchTerms}};
 
-Result<void> read_ibs_term(Text term, Draft& draft) {
+Result<void> read_ibs_term(Text term, const IbsPmu& pmu, Draft& draft) {
   const std::size_t equals = term.bytes.find('=');
   const Text key = trimmed(term.first(equals));
   std::optional<Text> value;
@@ -232,11 +245,13 @@ Result<void> read_ibs_term(Text term, Draft& draft) {
     draft.name = *std::move(name);
     return {};
   }
-  const auto* const known =
-      std::ranges::find_if(kIbsTerms, [&](const IbsTerm& row) { return arch::equal_case_blind(row.name, key.bytes); });
-  if (known == std::end(kIbsTerms))
-    return at(key.column, "unknown term " + quoted(key.bytes) + " of ibs_op",
-              "terms are cnt_ctl l3missonly swfilt period freq name");
+  const auto known =
+      std::ranges::find_if(pmu.terms, [&](const IbsTerm& row) { return arch::equal_case_blind(row.name, key.bytes); });
+  if (known == pmu.terms.end()) {
+    std::string terms = "terms are ";
+    for (const IbsTerm& row : pmu.terms) terms += std::string(row.name) + " ";
+    return at(key.column, "unknown term " + quoted(key.bytes) + " of " + std::string(pmu.name), terms + "name");
+  }
   std::uint64_t number = 1;
   if (value) {
     const auto read = number_in(*value, known->name, known->most);
@@ -255,16 +270,16 @@ Result<void> read_ibs_term(Text term, Draft& draft) {
 }
 
 /// ibs_op/cnt_ctl=1/
-Result<Draft> read_ibs(Text text, std::size_t slash) {
+Result<Draft> read_ibs(Text text, std::size_t slash, const IbsPmu& pmu) {
   const std::size_t close = text.bytes.rfind('/');
-  if (close == slash) return at(text.column, quoted(text.bytes) + " is not closed", "ibs_op//");
+  if (close == slash) return at(text.column, quoted(text.bytes) + " is not closed", std::string(pmu.event.name));
   const Text inside = trimmed(text.from(slash + 1).first(close - slash - 1));
   Draft draft;
   draft.typed = text.first(close + 1);
-  draft.named.perf = &kIbsOp;
+  draft.named.perf = &pmu.event;
   if (!inside.empty()) {
     for (const Text term : split_terms(inside)) {
-      if (const auto read = read_ibs_term(term, draft); !read) return read.error();
+      if (const auto read = read_ibs_term(term, pmu, draft); !read) return read.error();
     }
   }
   return read_modifiers_behind(text.from(close + 1), std::move(draft));
@@ -277,11 +292,12 @@ Result<Draft> read_terms(Text text, const Vocabulary& vocabulary) {
   const Text pmu = text.first(slash);
   if (arch::equal_case_blind(pmu.bytes, kBranchTrace.name.substr(0, kBranchTrace.name.find('/'))))
     return read_branch_trace(text, slash);
-  if (arch::equal_case_blind(pmu.bytes, "ibs_op")) return read_ibs(text, slash);
-  if (arch::equal_case_blind(pmu.bytes, "ibs_fetch"))
-    return at(pmu.column, "not modelled: ibs_fetch, the sampling of instruction fetches", "ibs_op// samples ops");
+  for (const IbsPmu& ibs : kIbsPmus) {
+    if (arch::equal_case_blind(pmu.bytes, ibs.name)) return read_ibs(text, slash, ibs);
+  }
   if (!arch::equal_case_blind(pmu.bytes, "cpu"))
-    return at(pmu.column, "unknown PMU " + quoted(pmu.bytes), "cpu/.../, ibs_op// and intel_bts// are modelled");
+    return at(pmu.column, "unknown PMU " + quoted(pmu.bytes),
+              "cpu/.../, ibs_op//, ibs_fetch// and intel_bts// are modelled");
   // A quoted name may hold slashes: the last one is the closing one.
   const std::size_t close = text.bytes.rfind('/');
   const Text inside = text.from(slash + 1).first(close - slash - 1);

@@ -29,6 +29,10 @@ inline constexpr PerfName kBranchTrace{
 inline constexpr PerfName kIbsOp{"ibs_op//",       "", "",
                                  EventKind::IbsOp, "", "ops, or with cnt_ctl=0 cycles, by instruction-based sampling"};
 
+/// ibs_fetch//, likewise.
+inline constexpr PerfName kIbsFetch{"ibs_fetch//",       "", "",
+                                    EventKind::IbsFetch, "", "fetches of instructions, by instruction-based sampling"};
+
 /// The row of this CPU model that it means; null if the model has none.
 const arch::Event* row_of(const PerfName& name, const arch::CpuModel& cpu);
 

@@ -121,9 +121,10 @@ void StepSimulator<Clock>::note_retirement(std::uint32_t block) {
 }
 
 template <typename Clock>
-void StepSimulator<Clock>::replay_fetch(const Step& step) {
+Outcome StepSimulator<Clock>::replay_fetch(const Step& step) {
   const Outcome outcome = memory_.fetch(core_.number, step.at, core_.clock.dispatch_cycle(step.instruction));
   if (outcome.latency != 0) fetched_late(step, outcome);
+  return outcome;
 }
 
 template <typename Clock>

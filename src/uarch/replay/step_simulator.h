@@ -43,7 +43,7 @@ class StepSimulator {
 
  protected:
   struct Last {
-    Outcome load, store;
+    Outcome load, store, fetch;
     bool loaded = false, stored = false, locked = false, mispredicted = false;
   };
   struct TakenBranch {
@@ -64,7 +64,7 @@ class StepSimulator {
   /// store and branch returns the words behind its own
   template <bool kLast>
   const std::uint64_t* replay_step(const Step& step, const std::uint64_t* words);
-  void replay_fetch(const Step& step);
+  Outcome replay_fetch(const Step& step);
   void prefetch(arch::AccessKind kind, const Access& access);
   void end_block(const Segment& segment, std::uint64_t next);
   void note_mispredicted(arch::BranchKind kind, bool taken);
@@ -144,7 +144,13 @@ template <bool kLast>
   Clock& clock = core_.clock;
   const unsigned core = core_.number;
   switch (step.kind) {
-    case StepKind::Fetch: replay_fetch(step); return words;
+    case StepKind::Fetch: {
+      const Outcome fetched = replay_fetch(step);
+      if constexpr (kLast) {
+        if (fetched.latency > last_.fetch.latency) last_.fetch = fetched;
+      }
+      return words;
+    }
     case StepKind::Load: {
       const std::uint64_t linear = *words;
       // Nearly always nothing depends on when that is, and only the clock knows it.

@@ -56,8 +56,7 @@ ThreadReplay<Clock>::~ThreadReplay() {
   if (core_.owner == this) leave();
 }
 
-template <typename Clock>
-arch::AccessOutcome ThreadReplay<Clock>::told(bool present, const Outcome& outcome) const {
+arch::AccessOutcome told(bool present, const Outcome& outcome, bool locked) {
   if (!present) return {};
   const auto [level, snoop] = kWhere[static_cast<std::size_t>(outcome.source)];
   return {.present = true,
@@ -66,7 +65,7 @@ arch::AccessOutcome ThreadReplay<Clock>::told(bool present, const Outcome& outco
                      .snoop = snoop,
                      .tlb = kTlb[static_cast<std::size_t>(outcome.tlb)],
                      .block = kBlock[static_cast<std::size_t>(outcome.forwarding)],
-                     .locked = last_.locked}};
+                     .locked = locked}};
 }
 
 template <typename Clock>

@@ -21,6 +21,9 @@ namespace zs::uarch {
 template <typename Clock>
 class QuantumScheduler;
 
+/// What a PMU is told of this outcome.
+arch::AccessOutcome told(bool present, const Outcome& outcome, bool locked);
+
 /// Where a run has stopped: before an access that must wait for other cores, or where a block ended.
 struct Place {
   const Plan* plan = nullptr;                    // null: it has not begun
@@ -61,8 +64,9 @@ class ThreadReplay final : public arch::CoreFeed, public CodeSimulator<Clock> {
   bool contends() override { return memory_.any_contended(core_.clock.start_cycle()); }
 
   const arch::CoreSignals& signals() const override { return signals_; }
-  arch::AccessOutcome last_load() const override { return told(last_.loaded, last_.load); }
-  arch::AccessOutcome last_store() const override { return told(last_.stored, last_.store); }
+  arch::AccessOutcome last_load() const override { return told(last_.loaded, last_.load, last_.locked); }
+  arch::AccessOutcome last_store() const override { return told(last_.stored, last_.store, last_.locked); }
+  arch::AccessOutcome last_fetch() const override { return told(last_.fetch.latency != 0, last_.fetch, false); }
   bool last_mispredicted() const override { return last_.mispredicted; }
   void remember_branches() override { taken_.resize(kRemembered); }
   bool was_mispredicted(std::size_t back, std::uint64_t pc) const override { return taken(back, pc).mispredicted; }
@@ -132,7 +136,6 @@ class ThreadReplay final : public arch::CoreFeed, public CodeSimulator<Clock> {
   using CodeSimulator<Clock>::replay_code;
   using CodeSimulator<Clock>::watch_block;
 
-  arch::AccessOutcome told(bool present, const Outcome& outcome) const;
   TakenBranch taken(std::size_t back, std::uint64_t pc) const {
     if (back >= taken_.size()) return {};
     const TakenBranch& branch = taken_[(taken_count_ - 1 - back) % kRemembered];
