@@ -71,7 +71,7 @@ enum class Callchain : std::uint8_t {
 enum class Skid : std::uint8_t {
   None,          // it ends exactly there
   Fixed,         // RecordingConfig::skid_instructions later
-  Distribution,  // as many as were seen on a machine (session/skid.h)
+  Distribution,  // as many as were seen on a machine (session/late_interrupt.h)
 };
 
 inline constexpr std::uint32_t kNoEvent = UINT32_MAX;

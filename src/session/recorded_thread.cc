@@ -118,7 +118,7 @@ engine::VirtualCpu RecordedThread::virtual_cpu() const {
           .pmi_requested = &pmi_requested_,
           .core = core_.get(),
           .late_interrupts = windows_.has_value() && !shared_.config.samples(),
-          .pmi_reads_memory = shared_.config.callchain != Callchain::None,
+          .stops_at_pmi = shared_.config.callchain != Callchain::None || shared_.config.skid != Skid::None,
           .marks = regions_.has_value() || heap_.has_value(),
           .phase = shared_.units ? &shared_.units->phase() : nullptr,
           .phase_over = shared_.units ? &shared_.units->over() : nullptr};

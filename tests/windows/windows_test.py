@@ -191,6 +191,10 @@ class Windows(unittest.TestCase):
         self.assertEqual(stat(*late), stat(*late))
         self.assertNotEqual(stat(*late), stat("--seed", "2", *late))
 
+    def test_that_a_modelled_event_ends_may_end_late(self):
+        (rows,) = windows("-I", "50:mem_load_retired.l1_miss", "--skid", "dist", "/bin/true").values()
+        self.assertGreater(len(rows), 5)
+
     def test_hpctools_csv_has_its_columns_and_line_ends(self):
         data = to_file("-I", "50000i", "--format", "hpctool-csv", guest("known_loop"), "long")
         lines = data.split(b"\r\n")
