@@ -92,8 +92,9 @@ struct VirtualCpu {
   /// instruction, its registers are those of some later moment, and the counters hold what they held at the overflow.
   /// Not with PEBS.
   bool late_interrupts = false;
-  /// Observer::pmi looks at the program's memory, so an overflow of a modelled event has to stop the thread there.
-  bool pmi_reads_memory = false;
+  /// Observer::pmi looks at the program's memory, or brings another counter near its overflow, so that of a modelled
+  /// event has to stop the thread there.
+  bool stops_at_pmi = false;
   bool marks = false;  // there may be marks: the trace has to say where the thread has been
   /// With a core: what the whole run does now. Observer::pmi may change it, and it holds from the instruction behind
   /// that. null: Unit, always

@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <span>
 
+#include "arch/counter_set.h"
+#include "arch/retired.h"
+
 namespace zs::pmu {
 
 /// Linear memory as the Debug Store mechanism reaches it: with the rights of CPL 0, at any alignment, across pages. In
@@ -22,6 +25,9 @@ class PmiSink {
  public:
   virtual ~PmiSink() = default;
   virtual void request_pmi() = 0;
+  /// No wire: an instruction made these counters overflow, which no register tells. Called before the interrupt that
+  /// follows from it, if one does. What is of the nature of time has no such instruction.
+  virtual void overflowed(arch::CounterSet /*counters*/, const arch::Retired& /*by*/) {}
 };
 
 /// Time-stamp counter of one logical processor, in ticks, and its core clock if there is one.

@@ -439,6 +439,7 @@ void Pmu::Impl::issue(const IssuedSlots& issued, Ring ring) {
 
 void Pmu::Impl::take(const Counters::Step& step, const arch::Retired& retired, const arch::RegisterFile& after) {
   counters_.set_status(step.wrapped.bits);
+  if (!step.wrapped.empty()) pmi_.overflowed(step.wrapped, retired);
   std::uint64_t overflow_pmi = step.wrapped.bits & ~counters_.arming().enabled().bits;
   bool reached_threshold = false;
   if (in_smm_ || pebs_stopped_) {

@@ -7,6 +7,7 @@
 
 #include "arch/ibs.h"
 #include "arch/records/ds_excerpt.h"
+#include "arch/records/skid_note.h"
 #include "base/bytes.h"
 #include "profile/event_attr.h"
 
@@ -86,6 +87,9 @@ Result<void> raw_text(const PerfDataReader& reader, const std::function<void(std
       out(ibs);
     } else if (const auto excerpt = arch::read_excerpt(sample.raw)) {
       out(arch::excerpt_text(*excerpt));
+    } else if (const auto note = arch::read_skid_note(sample.raw)) {
+      out(fmt::format("skid: overflowed at {:x}, {} instructions before what is shown\n", note->ip,
+                      note->instructions));
     } else if (std::ranges::all_of(sample.raw, [](std::byte b) { return b == std::byte{0}; })) {
       out("no record: an overflow interrupt made this sample\n");
     } else {

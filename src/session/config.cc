@@ -177,7 +177,7 @@ void visit_options(Visitor& visit, Config& c) {
 
 bool is_consistent(const RecordingConfig& c) {
   if (c.detail > Detail::Full || c.cores == 0) return false;
-  if (c.callchain > Callchain::Exact || c.ds_records == 0 || c.skid > Skid::Distribution) return false;
+  if (c.callchain > Callchain::Exact || c.ds_records == 0 || c.skid > Skid::Precise) return false;
   if (!c.units.possible()) return false;
   if (c.in_units && (c.detail == Detail::Exact || c.skid != Skid::None || c.closes_windows_by_an_estimate() ||
                      c.estimated_events().size() > kMostEstimated))
@@ -185,7 +185,9 @@ bool is_consistent(const RecordingConfig& c) {
   const auto names_one = [&](std::uint32_t event) { return event == kNoEvent || event < c.events.size(); };
   if (!names_one(c.position_event) || !names_one(c.skid_event)) return false;
   if ((c.has_windows() || c.region_spans) && c.position_event == kNoEvent) return false;
-  if ((c.skid != Skid::None) != (c.skid_event != kNoEvent)) return false;
+  // Samples have theirs appended where they are recorded.
+  if (c.skid_event != kNoEvent && !is_late_interrupt(c.skid)) return false;
+  if (c.has_windows() && c.skid != Skid::None && c.skid_event == kNoEvent) return false;
   return std::all_of(c.events.begin(), c.events.end(), [&](const EventSpec& e) {
     return e.kind <= EventKind::IbsFetch && e.precise <= 3 && e.leader < c.events.size() && e.detail <= c.detail;
   });

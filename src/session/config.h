@@ -70,12 +70,17 @@ enum class Callchain : std::uint8_t {
   Exact,  // unwound at the sample (session/stacks/stack_walk.h)
 };
 
-/// How far a window passes the overflow that closes it, as the handler of a PMI runs late on real processors.
+/// How long after an overflow its window ends or its sample is taken. Where it is not None, samples say which
+/// instruction made the counter overflow (arch/records/skid_note.h).
 enum class Skid : std::uint8_t {
-  None,          // it ends exactly there
-  Fixed,         // RecordingConfig::skid_instructions later
-  Distribution,  // as many as were seen on a machine (session/skid.h)
+  None,          // the interrupt comes at once
+  Fixed,         // the interrupt comes RecordingConfig::skid_instructions later
+  Distribution,  // as many later as were seen on a machine (session/late_interrupt.h)
+  // Of samples alone, which then show an instruction that has the event:
+  Armed,    // the first one behind the shadow of the overflow, as PEBS arms (session/skid_replay.h)
+  Precise,  // the one that made the counter overflow, as with precise distribution
 };
+constexpr bool is_late_interrupt(Skid skid) { return skid == Skid::Fixed || skid == Skid::Distribution; }
 
 inline constexpr std::uint32_t kNoEvent = UINT32_MAX;
 inline constexpr std::size_t kMostEstimated = 160;  // events; what a thread says of them is one message
@@ -146,7 +151,7 @@ struct RecordingConfig {
   std::uint32_t position_event = kNoEvent;  // counts instructions: where windows and regions begin and end
   Skid skid = Skid::None;
   std::uint64_t skid_instructions = 0;  // Skid::Fixed
-  std::uint32_t skid_event = kNoEvent;  // counts instructions, to let a window run on; with a skid only
+  std::uint32_t skid_event = kNoEvent;  // counts instructions, to be late by them; with late interrupts only
 
   /// What is modelled is modelled in samples of the program only, and modelled events are estimates
   /// (session/unit_sums.h). They close no windows, and there is no skid.

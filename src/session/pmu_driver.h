@@ -6,9 +6,11 @@
 // precise distribution and an overflow interrupt N, 2N, ...
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "arch/cpu_model.h"
@@ -83,6 +85,10 @@ class PmuDriver {
   /// it overflows no more. Not from within PmuClient::overflow.
   void restart(std::size_t planned, std::uint64_t events);
 
+  /// The instruction that last made this counter overflow, by its bit in IA32_PERF_GLOBAL_CTRL; nothing where none was
+  /// told of.
+  std::optional<std::uint64_t> overflowed_at(unsigned counter) const { return line_.overflowed_at[counter]; }
+
   /// The LBR stack, newest first.
   void read_lbr(std::vector<SampledBranch>& branches) const;
 
@@ -93,7 +99,11 @@ class PmuDriver {
    public:
     explicit PmiLine(bool& any) : any_(any) {}
     void request_pmi() override { mine = any_ = true; }
+    void overflowed(arch::CounterSet counters, const arch::Retired& by) override {
+      for (; !counters.empty(); counters.bits &= counters.bits - 1) overflowed_at[counters.first()] = by.ip;
+    }
     bool mine = false;
+    std::array<std::optional<std::uint64_t>, 64> overflowed_at;  // by counter
 
    private:
     bool& any_;

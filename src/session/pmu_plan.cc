@@ -9,6 +9,17 @@ namespace zs::session {
 namespace {
 
 constexpr const char* kProgressEvent = "(progress)";
+constexpr const char* kSkidEvent = "(skid)";
+
+void append_instructions(const char* name, RecordingConfig& config) {
+  constexpr std::uint64_t kInstRetired = 0xC0;
+  const auto alone = static_cast<std::uint32_t>(config.events.size());
+  config.events.push_back(
+      {.name = name,
+       .select = arch::PerfEvtSel{}.with(arch::PerfEvtSel::event, kInstRetired).with(arch::PerfEvtSel::user, 1).raw(),
+       .counters = arch::fixed(0) | arch::any_of(8),
+       .leader = alone});
+}
 
 /// An event that wants a counter: which would do, and in which order they are tried.
 struct Demand {
@@ -144,21 +155,23 @@ Result<std::vector<BankPlan>> plan_banks(std::span<const EventSpec> events, cons
 RecordingConfig with_progress_event(RecordingConfig config) {
   const bool adaptive =
       std::any_of(config.events.begin(), config.events.end(), [](const EventSpec& e) { return e.frequency != 0; });
+  const bool late_samples = config.skid != Skid::None && !config.has_windows();
+  if (late_samples && is_late_interrupt(config.skid)) {
+    config.skid_event = static_cast<std::uint32_t>(config.events.size());
+    append_instructions(kSkidEvent, config);
+  }
   // A trace of branches alone counts nothing, and what counts nothing is told nothing.
-  if (!adaptive && !config.virtual_time && !config.in_units && !config.traces_branches()) return config;
-  constexpr std::uint64_t kInstRetired = 0xC0;
-  const auto alone = static_cast<std::uint32_t>(config.events.size());
-  config.events.push_back(
-      {.name = kProgressEvent,
-       .select = arch::PerfEvtSel{}.with(arch::PerfEvtSel::event, kInstRetired).with(arch::PerfEvtSel::user, 1).raw(),
-       .counters = arch::fixed(0) | arch::any_of(8),
-       .leader = alone});
+  if (adaptive || config.virtual_time || config.in_units || config.traces_branches() || late_samples)
+    append_instructions(kProgressEvent, config);
   return config;
 }
 
 std::size_t reported_events(const RecordingConfig& config) {
-  const bool hidden = !config.events.empty() && config.events.back().name == kProgressEvent;
-  return config.events.size() - (hidden ? 1 : 0);
+  std::size_t reported = config.events.size();
+  while (reported != 0 &&
+         (config.events[reported - 1].name == kProgressEvent || config.events[reported - 1].name == kSkidEvent))
+    --reported;
+  return reported;
 }
 
 }  // namespace zs::session

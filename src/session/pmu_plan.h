@@ -32,8 +32,9 @@ using BankPlan = std::vector<PlannedCounter>;  // by ascending counter
 /// returns an error if some event has no counter at all on this processor
 Result<std::vector<BankPlan>> plan_banks(std::span<const EventSpec> events, const arch::CpuModel& model);
 
-/// The configuration as it is recorded: adaptive periods, virtual time and units need the threads' progress, so an
-/// event that counts it is appended where it is needed: last, without samples, and not reported.
+/// The configuration as it is recorded: adaptive periods, virtual time, units and a skid of samples need the threads'
+/// progress, so an event that counts it is appended where it is needed: last, without samples, and not reported. So is
+/// the skid event of samples.
 RecordingConfig with_progress_event(RecordingConfig config);
 
 /// Events of the configuration that the user asked for: those that counts are sent of.

@@ -94,6 +94,7 @@ RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who
   }
   if (config.marked_regions || !config.regions.empty()) regions_.emplace(config, shared.marks, *counters_);
   if (config.has_windows()) windows_.emplace(config, *counters_, shared.threads_started);
+  if (config.skid != Skid::None && !config.has_windows()) skid_.emplace(config, *counters_, shared.threads_started);
   if (shared.units) {
     pmus_.push_back(&shared.units->pmu());
     units_.emplace(shared.estimated.size());
@@ -119,7 +120,7 @@ engine::VirtualCpu RecordedThread::virtual_cpu() const {
           .pmi_requested = &pmi_requested_,
           .core = core_.get(),
           .late_interrupts = windows_.has_value() && !shared_.config.samples(),
-          .pmi_reads_memory = shared_.config.callchain != Callchain::None,
+          .stops_at_pmi = shared_.config.callchain != Callchain::None || is_late_interrupt(shared_.config.skid),
           .marks = regions_.has_value() || heap_.has_value(),
           .phase = shared_.units ? &shared_.units->phase() : nullptr,
           .phase_over = shared_.units ? &shared_.units->over() : nullptr};
@@ -179,6 +180,15 @@ void RecordedThread::take_pmi(const arch::RegisterFile& registers) {
     finish(sample, counter, registers);
     sampler->go_on(sampler->adapts() ? progress() : 0);
   }
+  if (skid_) {
+    for (const SkidReplay::Taken& taken : skid_->served(progress(), registers.ip)) {
+      serviced_.driver = taken.overflow.driver;
+      Sample sample = sample_of(taken.overflow.counter, taken.overflow.events, registers);
+      tell_skid(taken, sample);
+      sample.time_ns = shared_.clock.now_ns();
+      finish(sample, taken.overflow.counter, registers);
+    }
+  }
   pmi_requested_ = false;
   serviced_.registers = nullptr;
   if (windows_) write(windows_->served());
@@ -200,6 +210,9 @@ void RecordedThread::close() {
   if (regions_) regions_->end(spans_);
   write_spans();
   if (windows_) write(windows_->rest());
+  if (!skid_) return;
+  for (const auto& [event, sample] : skid_->waiting())
+    shared_.out.write(Lost{.origin = shared_.origin(who_), .event = event, .samples = 1});
 }
 
 void RecordedThread::find_heap_blocks_of_records() {
@@ -284,8 +297,24 @@ void RecordedThread::record(const PlannedCounter& counter, std::uint64_t period,
 
 void RecordedThread::overflow(const PlannedCounter& counter, std::uint64_t events) {
   CHECK(serviced_.registers != nullptr);
-  if (shared_.config.events[counter.event].closes_window || counter.event == shared_.config.skid_event) {
+  const EventSpec& event = shared_.config.events[counter.event];
+  if (windows_ && (event.closes_window || counter.event == shared_.config.skid_event)) {
     windows_->overflowed(counter.event);
+    return;
+  }
+  if (skid_ && counter.event == shared_.config.skid_event) {
+    skid_->skid_is_over();
+    return;
+  }
+  if (skid_) {
+    const auto by = serviced_.driver->overflowed_at(counter.counter);
+    if (!by) {
+      lost(counter);
+      return;
+    }
+    const std::uint64_t period = adaptive_[counter.event] ? adaptive_[counter.event]->period() : event.period;
+    skid_->overflowed(
+        {.driver = serviced_.driver, .counter = counter, .ip = *by, .position = progress(), .events = events}, period);
     return;
   }
   Sample sample = sample_of(counter, events, *serviced_.registers);

@@ -28,6 +28,7 @@
 #include "session/process_sharing.h"
 #include "session/program_memory.h"
 #include "session/regions.h"
+#include "session/skid_replay.h"
 #include "session/stacks/stack_walk.h"
 #include "session/thread_trace.h"
 #include "session/thread_usage.h"
@@ -188,6 +189,7 @@ class RecordedThread final : public PmuClient {
   std::unique_ptr<arch::CoreFeed> core_;
   std::optional<EventCounters> counters_;
   std::optional<WindowCutter> windows_;
+  std::optional<SkidReplay> skid_;  // of samples
   std::optional<ThreadRegions> regions_;
   std::optional<ThreadHeap> heap_;
   /// Of records in the buffers, by where they lie.

@@ -11,7 +11,7 @@ namespace zs::session {
 WindowCutter::WindowCutter(const RecordingConfig& config, const EventCounters& counters, std::uint64_t stream)
     : config_(config),
       counters_(counters),
-      skid_(config.seed, stream),
+      late_(config, counters, stream),
       before_(reported_events(config), 0),
       estimated_(config.estimated_events()),
       sums_(estimated_.size()) {
@@ -24,7 +24,7 @@ WindowCutter::WindowCutter(const RecordingConfig& config, const EventCounters& c
 
 void WindowCutter::overflowed(std::uint32_t event) {
   if (event == config_.skid_event) {
-    due_ = true;
+    late_.skid_is_over();
     return;
   }
   const auto at = std::ranges::find(closers_, event) - closers_.begin();
@@ -32,13 +32,7 @@ void WindowCutter::overflowed(std::uint32_t event) {
 }
 
 Window* WindowCutter::served() {
-  if (ended_by_ == 0) return nullptr;
-  if (!due_ && config_.skid != Skid::None) {
-    if (std::exchange(running_on_, true)) return nullptr;
-    const std::uint64_t more = config_.skid == Skid::Fixed ? config_.skid_instructions : skid_.next();
-    counters_.restart(config_.skid_event, more);  // 0: never again, and not waited for
-    if (more != 0) return nullptr;
-  }
+  if (ended_by_ == 0 || !late_.comes_now()) return nullptr;
   cut();
   arm();
   return &window_;
@@ -92,9 +86,8 @@ UnitCounts WindowCutter::unit_counts() const {
 }
 
 void WindowCutter::arm() {
-  due_ = running_on_ = false;
   for (const std::uint32_t event : closers_) counters_.restart(event, config_.events[event].period);
-  if (config_.skid != Skid::None) counters_.restart(config_.skid_event, 0);
+  late_.served();
 }
 
 }  // namespace zs::session

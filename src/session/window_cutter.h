@@ -10,7 +10,7 @@
 
 #include "session/config.h"
 #include "session/event_counters.h"
-#include "session/skid.h"
+#include "session/late_interrupt.h"
 #include "session/unit_sums.h"
 #include "session/wire.h"
 
@@ -18,7 +18,7 @@ namespace zs::session {
 
 class WindowCutter {
  public:
-  /// stream  the thread's, for SkidSource. Both references must outlive this.
+  /// stream  the thread's, for LateInterrupt. Both references must outlive this.
   WindowCutter(const RecordingConfig& config, const EventCounters& counters, std::uint64_t stream);
 
   /// `event`, which closes windows or is the skid event, has completed its period.
@@ -42,10 +42,8 @@ class WindowCutter {
   const RecordingConfig& config_;
   const EventCounters& counters_;
   std::vector<std::uint32_t> closers_;  // events, in their order
-  SkidSource skid_;
-  std::uint64_t ended_by_ = 0;  // as Window::ended_by
-  bool running_on_ = false;     // a closer has overflowed, and the skid event has not
-  bool due_ = false;
+  LateInterrupt late_;
+  std::uint64_t ended_by_ = 0;                  // as Window::ended_by
   Window window_;                               // the last one; kept for its memory, there may be a million a second
   std::vector<std::uint64_t> before_;           // totals at the window's begin
   const std::vector<std::uint32_t> estimated_;  // events

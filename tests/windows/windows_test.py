@@ -190,6 +190,11 @@ class Windows(unittest.TestCase):
         late = ["-I", "500i", "--skid", "dist", "--virtual-time", guest("known_loop")]
         self.assertEqual(stat(*late), stat(*late))
         self.assertNotEqual(stat(*late), stat("--seed", "2", *late))
+        self.assertEqual(stat(*late), stat(*["pmi" if word == "dist" else word for word in late]))
+
+    def test_that_a_modelled_event_ends_may_end_late(self):
+        (rows,) = windows("-I", "50:mem_load_retired.l1_miss", "--skid", "dist", "/bin/true").values()
+        self.assertGreater(len(rows), 5)
 
     def test_hpctools_csv_has_its_columns_and_line_ends(self):
         data = to_file("-I", "50000i", "--format", "hpctool-csv", guest("known_loop"), "long")
@@ -401,11 +406,11 @@ class Refusals(unittest.TestCase):
         self.assertIn("unknown event 'nonsense'", self.refused("-I", "10:nonsense"))
 
     def test_of_skids_that_are_none(self):
-        for spelling, why in (("-1", "no interrupt is early"), ("x", "no number"),
-                              ("5i", "neither a number of instructions nor dist")):
+        for spelling, why in (("-1", "no interrupt is early"), ("x", "neither a number of instructions nor pmi"),
+                              ("5i", "neither a number of instructions nor pmi")):
             self.assertEqual(self.refused("-I", "500i", "--skid", spelling),
                              f"zeroskid: --skid {spelling}: {why}\n"
-                             "hint: --skid 85: instructions; --skid dist: as a real interrupt is late\n")
+                             "hint: --skid 85: instructions; --skid pmi: as a real interrupt is late\n")
 
     def test_of_what_does_not_go_with_windows(self):
         self.assertEqual(self.refused("--skid", "5"), "zeroskid: --skid: without -I nothing is interrupted\n" + self.HINT)

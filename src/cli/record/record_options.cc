@@ -16,6 +16,7 @@
 #include "cli/command/words.h"
 #include "cli/events/branch_filter.h"
 #include "cli/events/sample_fields.h"
+#include "cli/events/skid_option.h"
 #include "cli/mem/memory_events.h"
 #include "cli/perf_events/back_end.h"
 #include "cli/record/compression_option.h"
@@ -34,16 +35,21 @@ constexpr const char* kUsualEvent = "instructions:ppp";
 constexpr const char* kUsualEventWithoutPebs = "instructions";
 constexpr std::uint64_t kLeastThreshold = 3;  // the smallest latency that can be measured is 4
 
+/// How much of a trace is kept.
+struct TraceBoundWords {
+  std::string max_size;
+  std::uint64_t last_branches = 0;
+};
+
 struct Words {
   std::vector<std::string> events;
   std::uint64_t count = 0, frequency = 0, ds_records = 64;
   bool no_heap = false, heap = false, stacks = false, any_branch = false, data = false, weight = false, raw = false;
-  std::string callchain, branches, registers;
+  std::string callchain, branches, registers, skid;
   RecordKind kind = RecordKind::Plain;
   std::string formats;                  // RecordKind::Branches
-  std::string max_size;                 // of a trace
   std::string compression;              // "": none; "true": the usual level
-  std::uint64_t last_branches = 0;      // likewise
+  TraceBoundWords bound;                // of a trace
   std::string accesses = "load,store";  // RecordKind::Memory
   std::uint64_t threshold = kUsualLatencyThreshold, schedule_seed = 0;
   RunOptions run;
@@ -104,11 +110,11 @@ void warn_of_every_second(const session::EventSpec& event, const arch::CpuModel&
 
 /// How much of a trace is kept.
 Result<void> bound_trace(const Words& words, RecordOptions& out) {
-  out.bound.branches = words.last_branches;
-  if (words.max_size.empty()) return {};
-  const auto bytes = parse_memory_size(words.max_size);
+  out.bound.branches = words.bound.last_branches;
+  if (words.bound.max_size.empty()) return {};
+  const auto bytes = parse_memory_size(words.bound.max_size);
   if (!bytes || *bytes < sizeof(arch::BtsRecord))
-    return Error{"--max-size " + words.max_size + ": no size", "a number with K, M or G, for example 512M"};
+    return Error{"--max-size " + words.bound.max_size + ": no size", "a number with K, M or G, for example 512M"};
   out.bound.bytes = *bytes;
   return {};
 }
@@ -122,6 +128,7 @@ Result<void> refuse_for_a_trace(const Words& words) {
                                                      {words.any_branch, "-b"},
                                                      {!words.branches.empty(), "-j"},
                                                      {!words.registers.empty(), "--intr-regs"},
+                                                     {!words.skid.empty(), "--skid"},
                                                      {words.data, "-d"},
                                                      {words.weight, "-W"},
                                                      {words.raw, "-R"}};
@@ -131,6 +138,29 @@ Result<void> refuse_for_a_trace(const Words& words) {
                    "leave " + std::string(option) + " out"};
   }
   return {};
+}
+
+/// How late samples are taken, which each of them then says in its raw data.
+Result<void> choose_skid(const Words& words, const arch::CpuModel& model, RecordOptions& out) {
+  if (words.skid.empty()) return {};
+  const std::pair<bool, const char*> others[] = {{words.raw, "-R"}, {words.data, "-d"}, {words.weight, "-W"}};
+  for (const auto& [given, option] : others) {
+    if (given)
+      return Error{std::string(option) + " and --skid exclude each other: a sample that is taken late has no record",
+                   "leave one of them out"};
+  }
+  auto in_words = set_sample_skid(words.skid, model, out.config);
+  if (!in_words) return in_words.error();
+  out.description.raw_records = true;
+  out.description.notes.push_back({"skid", *std::move(in_words)});
+  return {};
+}
+
+/// As perf would have asked for such samples.
+std::uint8_t precise_ip_of(const session::EventSpec& event, session::Skid skid) {
+  if (skid == session::Skid::Armed) return 2;
+  if (skid == session::Skid::Precise) return 3;
+  return event.precise;
 }
 
 Result<void> choose_events(const Words& words, const arch::CpuModel& model, RecordOptions& out) {
@@ -145,7 +175,7 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
     if (!accesses) return accesses.error();
     names = std::move(*accesses);
   }
-  if (names.empty()) names = {model.has_pebs() ? kUsualEvent : kUsualEventWithoutPebs};
+  if (names.empty()) names = {model.has_pebs() && words.skid.empty() ? kUsualEvent : kUsualEventWithoutPebs};
   auto selection = select_events(names, model, sampling);
   if (!selection) return selection.error();
   out.config.events = selection->events;
@@ -153,13 +183,14 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
     return Error{"intel_bts//: is recorded alone, without other events", "record them one after the other"};
   if (out.config.traces_branches()) {
     if (auto fits = refuse_for_a_trace(words); !fits) return fits;
-  } else if (words.last_branches != 0 || !words.max_size.empty()) {
+  } else if (words.bound.last_branches != 0 || !words.bound.max_size.empty()) {
     return Error{"-S and --max-size: only a trace of branches is bounded",
                  "-e intel_bts//u traces; -c N makes fewer samples"};
   } else if (out.trace_filter.any()) {
     return Error{"--filter, --region and --thread: only a trace of branches is filtered", "-e intel_bts//u traces"};
   }
   if (auto bounded = bound_trace(words, out); !bounded) return bounded;
+  if (auto late = choose_skid(words, model, out); !late) return late;
   out.instruction_event = instruction_event(*selection);
   for (const EventGroup& group : selection->groups) {
     out.description.groups.push_back({.name = "", .leader = group.leader, .members = group.members});
@@ -189,11 +220,12 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
                                       .config1 = event.latency_threshold,
                                       .period = event.frequency != 0 ? event.frequency : event.period,
                                       .frequency = event.frequency != 0,
-                                      .precise_ip = event.precise});
+                                      .precise_ip = precise_ip_of(event, out.config.skid)});
   }
   // Hand-overs of lines are questions of time, and of all that happens between two accesses of a line.
   const char* const needs_all = out.config.log_sharing        ? "c2c record"
                                 : out.config.samples_by_ibs() ? "instruction-based sampling"
+                                : !words.skid.empty()         ? "--skid"
                                                               : "";
   if (auto detail = choose_detail(words.run, model, out.config, needs_all); !detail) return detail;
   // Its samples are there for where their data was, and between units nobody knows.
@@ -279,13 +311,14 @@ Result<void> choose(const Words& words, RecordOptions& out) {
       {"branches", std::to_string((*model)->has_lbr() ? (*model)->lbr_entries : 0)},
       {"max_precise", (*model)->has_pebs() ? "3" : "0"}};
   out.description.version = ZEROSKID_VERSION;
-  out.description.notes = {{"back end", "software PMU"},
-                           {"CPU model", out.config.cpu_model},
-                           {"modelled core", core_in_words(out.config)},
-                           {"seed", std::to_string(out.config.seed)},
-                           {"virtual time", out.config.virtual_time ? "yes" : "no"},
-                           {"PMUs per thread", std::to_string(out.pmus)},
-                           {"PEBS records per PMI", std::to_string(out.config.records_per_pmi())}};
+  const std::vector<profile::Note> of_run = {{"back end", "software PMU"},
+                                             {"CPU model", out.config.cpu_model},
+                                             {"modelled core", core_in_words(out.config)},
+                                             {"seed", std::to_string(out.config.seed)},
+                                             {"virtual time", out.config.virtual_time ? "yes" : "no"},
+                                             {"PMUs per thread", std::to_string(out.pmus)},
+                                             {"PEBS records per PMI", std::to_string(out.config.records_per_pmi())}};
+  out.description.notes.insert(out.description.notes.begin(), of_run.begin(), of_run.end());
   if (out.config.schedule_seed != 0)
     out.description.notes.push_back({"schedule seed", std::to_string(out.config.schedule_seed)});
   if (out.trace_filter.any()) out.description.notes.push_back({"trace filter", in_words(out.trace_filter)});
@@ -302,8 +335,9 @@ Result<void> choose(const Words& words, RecordOptions& out) {
 /// Options that say how the software PMU works are not passed over where the kernel counts.
 Result<void> refuse_for_the_kernel(const Words& words, const RecordOptions& options) {
   const std::pair<bool, const char*> ours[] = {{words.raw, "-R"},
-                                               {!words.max_size.empty(), "--max-size"},
-                                               {words.last_branches != 0, "-S"},
+                                               {!words.skid.empty(), "--skid"},
+                                               {!words.bound.max_size.empty(), "--max-size"},
+                                               {words.bound.last_branches != 0, "-S"},
                                                {options.trace_filter.any(), "--filter, --region or --thread"},
                                                {words.run.virtual_time, "--virtual-time"},
                                                {words.run.detail != "auto", "--detail"},
@@ -420,6 +454,12 @@ void add_sample_options(CommandLine& line, Words& words) {
   line.known_words("KIND", "", branch_filter_names());
   line.optional_value("--intr-regs", words.registers, "[=REG[,REG...]]", "General registers, or some: ax,bx,ip [all]");
   line.known_words("REG", "", register_names());
+  if (kind == RecordKind::Plain) {
+    line.value("--skid", words.skid, "pmi|pebs|pdist|N",
+               "As samples of real processors would be: by interrupts that are as late, by PEBS, by PEBS with\n"
+               "precise distribution, or by interrupts N instructions late; `zeroskid report --skid` shows by how\n"
+               "much [exactly there]");
+  }
   line.flag("-R,--raw-samples", words.raw, "The PEBS record itself, for `zeroskid script --raw`");
   if (memory) {
     words.data = words.weight = true;
@@ -467,10 +507,10 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   }
   add_compression_option(line, words.compression);
   if (!memory) {
-    line.value("--max-size", words.max_size, "SIZE",
+    line.value("--max-size", words.bound.max_size, "SIZE",
                "Of a branch trace: so large may the file become; the last branches are kept, in a temporary "
                "file\nbeside it until the end [any size]");
-    line.number("-S,--snapshot", words.last_branches, 1, "N", "Likewise: the last N branches");
+    line.number("-S,--snapshot", words.bound.last_branches, 1, "N", "Likewise: the last N branches");
     add_trace_filter_options(line, options.trace_filter);
   }
   if (kind != RecordKind::Branches) {

@@ -15,6 +15,7 @@
 #include "report/class_text.h"
 #include "report/header_text.h"
 #include "report/report_text.h"
+#include "report/skid_text.h"
 
 namespace zs::cli {
 namespace {
@@ -26,7 +27,7 @@ struct Options {
   RecordingInput input;
   std::string keys, graph, itrace, color = "auto", percent_limit;
   bool no_children = false, branches = false, no_branches = false, samples = false, periods = false;
-  bool header = false, header_only = false, stdio = false, inlines = false, no_inlines = false;
+  bool skid = false, header = false, header_only = false, stdio = false, inlines = false, no_inlines = false;
   std::uint64_t max_stack = 127;
   PageWidth width;
 };
@@ -59,6 +60,7 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
   line.flag("--show-total-period", options.periods, "A column with the sum of periods");
   line.flag("-b,--branch-stack", options.branches, "Show the branches of the samples, not their places");
   line.flag("--no-branch-stack", options.no_branches, "Show places, also of a recording made with -b");
+  line.flag("--skid", options.skid, "How far the samples lie from where their counters overflowed, of `record --skid`");
   line.flag("--inline", options.inlines, "Show inlined functions in call chains [usual]");
   line.flag("--no-inline", options.no_inlines, "Show none");
   line.number("--max-stack", options.max_stack, 1, "N", "Entries of a call chain that count [127]");
@@ -74,6 +76,18 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
 }
 
 int wrong(const Error& error) { return refuse("report", error); }
+
+int report_skid(const profile::PerfDataReader& reader, const Options& options, Page& page) {
+  if (!has_samples(reader, kRecordMore)) return empty_status(reader);
+  const std::size_t width = page_width(options.width);
+  profile::Symbolizer symbolizer(options.input.names());
+  const auto text = report::skid_text(reader, symbolizer, width);
+  if (!text) return wrong(text.error());
+  print_list_preamble(page, reader, options.header, width);
+  page.print(*text);
+  say_remarks(page, symbolizer);
+  return page.status();
+}
 
 int run_report(const Arguments& arguments) {
   Options options;
@@ -98,6 +112,8 @@ int run_report(const Arguments& arguments) {
   Page page(options.input.pager());
   if (options.header || options.header_only) page.print(report::header_text(*reader));
   if (options.header_only) return page.status();
+
+  if (options.skid) return report_skid(*reader, options, page);
 
   // A recording with branch stacks (-b) is about branches, unless somebody says otherwise; as perf has it.
   const bool has_branches = reader->description().branch_filter != 0;

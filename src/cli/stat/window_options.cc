@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 #include "base/check.h"
 #include "cli/events/event_selection.h"
+#include "cli/events/skid_option.h"
 #include "session/adaptive_period.h"
 
 namespace zs::cli {
@@ -20,7 +22,6 @@ constexpr std::uint64_t kInstructionsPerMs = session::kNominalInstructionsPerSec
 /// Leaves room for sums, and is longer than any run.
 constexpr std::uint64_t kLongestWindow = std::uint64_t{1} << 60;
 constexpr const char* kSpellings = "-I 50000i: instructions; -I 1000:EVENT: of an event; -I 10: milliseconds";
-constexpr const char* kSkids = "--skid 85: instructions; --skid dist: as a real interrupt is late";
 
 struct Trigger {
   std::uint64_t every = 0;
@@ -28,23 +29,13 @@ struct Trigger {
   bool milliseconds = false;
 };
 
-/// An option that takes a number.
-struct NumberOption {
-  std::string_view name;
-  std::string_view negative;  // what is wrong with such a number
-  const char* spellings;
-};
-constexpr NumberOption kInterval{"-I", "a negative number closes no window", kSpellings};
-constexpr NumberOption kSkid{"--skid", "no interrupt is early", kSkids};
-
 /// The number that `text` starts with, taken off it.
-Result<std::uint64_t> take_number(const NumberOption& option, std::string_view& text) {
-  const std::string whole = fmt::format("{} {}", option.name, text);
-  if (!text.empty() && text.front() == '-')
-    return Error{fmt::format("{}: {}", whole, option.negative), option.spellings};
+Result<std::uint64_t> take_number(std::string_view& text) {
+  const std::string whole = fmt::format("-I {}", text);
+  if (!text.empty() && text.front() == '-') return Error{whole + ": a negative number closes no window", kSpellings};
   std::uint64_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure == std::errc::invalid_argument) return Error{whole + ": no number", option.spellings};
+  if (failure == std::errc::invalid_argument) return Error{whole + ": no number", kSpellings};
   if (failure == std::errc::result_out_of_range || number > kLongestWindow) {
     return Error{whole + ": too large", "at most " + std::to_string(kLongestWindow)};
   }
@@ -54,7 +45,7 @@ Result<std::uint64_t> take_number(const NumberOption& option, std::string_view& 
 
 Result<Trigger> parse_trigger(const std::string& spelling) {
   std::string_view rest = spelling;
-  const auto number = take_number(kInterval, rest);
+  const auto number = take_number(rest);
   if (!number) return number.error();
   Trigger trigger;
   trigger.every = *number;
@@ -114,18 +105,11 @@ EventSpec instructions(const arch::CpuModel& model) {
 
 Result<void> set_skid(const std::string& text, const arch::CpuModel& model, session::RecordingConfig& config,
                       WindowPlan& plan) {
-  if (text == "dist") {
-    config.skid = session::Skid::Distribution;
-    plan.skid = "5 to 205 instructions, as one machine was seen to (median 78)";
-  } else {
-    std::string_view rest = text;
-    const auto number = take_number(kSkid, rest);
-    if (!number) return number.error();
-    if (!rest.empty()) return Error{"--skid " + text + ": neither a number of instructions nor dist", kSkids};
-    config.skid = session::Skid::Fixed;
-    config.skid_instructions = *number;
-    plan.skid = text + (*number == 1 ? " instruction" : " instructions");
-  }
+  auto choice = parse_window_skid(text);
+  if (!choice) return choice.error();
+  config.skid = choice->skid;
+  config.skid_instructions = choice->instructions;
+  plan.skid = std::move(choice->late_by);
   config.skid_event = append(instructions(model), config);
   return {};
 }

@@ -171,7 +171,7 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
   // Where a phase ends, the counters have to be up to date.
   at_once = models && (any_near() || time_is_near || cpu.phase != nullptr);
   logs = at_once && (near_signals.any() || (others_are_near && cpu.phase == nullptr)) && !time_is_near &&
-         !cpu.pmi_reads_memory;
+         !cpu.stops_at_pmi;
   bool only_instructions = lanes->any_counted();
   for (std::size_t lane = 0; lane < lanes->size(); ++lane)
     only_instructions &= !lanes->counted(lane) || counts_instructions((*lanes)[lane]);
