@@ -1,5 +1,6 @@
 """Where the kernel counts (--pmu=hw): what perf_event_open gives arrives in the file, for programs that are started, and for
 those that run already; what it refuses is told by name. Software events only: every machine has those."""
+import json
 import os
 import pathlib
 import re
@@ -124,6 +125,147 @@ class Attached(PerfEvents):
             self.skipTest("a whole CPU may not be watched here")
         self.assertEqual(outcome.status, 0, outcome.err)
         self.assertGreater(len(self.samples()), 20)
+
+
+class Counted(PerfEvents):
+    """stat --pmu=hw."""
+    OURS = "task-clock,page-faults,context-switches"
+
+    def columns(self, *words, status=0):
+        """{event: [value, unit, event, time, percent]} of -x."""
+        outcome = self.run_here("stat", "-x,", *words)
+        self.assertEqual(outcome.status, status, outcome.err)
+        return {line.split(",")[2]: line.split(",") for line in outcome.err.splitlines()}
+
+    def test_a_page_says_who_counted_and_why(self):
+        outcome = self.run_here("stat", "--pmu=hw", "-e", self.OURS, "--", "sh", "-c", "exit 7")
+        self.assertEqual(outcome.status, 7, outcome.err)
+        self.assertRegex(outcome.err, r"""\A# perf_event_open: task-clock page-faults context-switches, because --pmu=hw asks for it
+
+ Performance counter stats for 'sh -c exit 7':
+
+ +\d+\.\d\d msec task-clock  +# measured by the kernel
+ +\d+      page-faults +# measured by the kernel
+ +\d+      context-switches +# measured by the kernel
+
+ +\d+\.\d+ seconds time elapsed
+
+ +\d+\.\d+ seconds user
+ +\d+\.\d+ seconds sys
+
+\Z""")
+
+    def test_auto_says_whom_it_took(self):
+        self.assertIn("# perf_event_open: task-clock, because task-clock is an event of the kernel\n",
+                      self.run_here("stat", "-e", "task-clock", "true").err)
+        self.assertEqual("# software PMU, model skylake-server@1",
+                         self.run_here("stat", "-q", "-e", "task-clock,instructions", "true").err.splitlines()[0])
+        for pmu, why in (("auto", "because (this machine has no other|it can do all of this)"),
+                         ("sw", "because --pmu=sw asks for it$")):
+            first = self.run_here("stat", "-q", f"--pmu={pmu}", "-e", "instructions", "true").err.splitlines()[0]
+            self.assertRegex(first, f"# software PMU, model skylake-server@1, {why}")
+
+    def test_auto_leaves_the_kernels_events_to_the_software_pmu_where_its_options_are_given(self):
+        outcome = self.run_here("stat", "-q", "--virtual-time", "-e", "page-faults", "true")
+        self.assertIn("zeroskid's share included", outcome.err)
+
+    @unittest.skipUnless(shutil.which("perf"), "stock perf is not installed")
+    def test_counts_are_those_of_stock_perf(self):
+        """Page faults of a program that makes some thousand itself, its children's too: in turns, the medians."""
+        touches = ["python3", "-I", "-S", "-c", "import os; b = bytearray(16 << 20)\nif os.fork() == 0: c = bytearray(8 << 20)"]
+        ours, theirs = [], []
+        for _ in range(3):
+            ours.append(int(self.columns("--pmu=hw", "-e", "page-faults", "--", *touches)["page-faults"][0]))
+            perf = subprocess.run(["perf", "stat", "-x,", "-e", "page-faults", "--", *touches], capture_output=True, text=True)
+            theirs.append(int(perf.stderr.split(",")[0]))
+        self.assertGreater(sorted(theirs)[1], 6000)
+        self.assertAlmostEqual(sorted(ours)[1], sorted(theirs)[1], delta=0.05 * sorted(theirs)[1])
+
+    def test_the_clock_is_that_of_the_program_and_nobody_elses(self):
+        outcome = self.run_here("stat", "-j", "--pmu=hw", "-e", "{task-clock,page-faults}", "sh", "-c", BUSY)
+        clock, faults = (json.loads(line) for line in outcome.err.splitlines())
+        self.assertEqual(clock["unit"], "msec")
+        self.assertAlmostEqual(float(clock["counter-value"]), clock["event-runtime"] / 1e6, places=3)
+        self.assertEqual(faults["event-runtime"], clock["event-runtime"])  # a group is on at the same time
+        self.assertEqual(clock["pcnt-running"], 100.0)
+        idle = self.columns("--pmu=hw", "-e", "task-clock", "sleep", "0.3")["task-clock"]
+        self.assertLess(float(idle[0]), 100)
+
+    def test_children_are_counted_unless_they_are_not_wanted(self):
+        words = ["-e", "page-faults", "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done"]
+        with_children = int(self.columns("--pmu=hw", *words)["page-faults"][0])
+        alone = int(self.columns("--pmu=hw", "--no-inherit", *words)["page-faults"][0])
+        self.assertGreater(with_children, alone + 100)
+
+    def test_a_running_process(self):
+        program = self.program("while :; do :; done")
+        outcome = self.run_here("stat", "-e", "task-clock", "-p", program.pid, "--", "sleep", "0.3")
+        self.assertIn("# perf_event_open: task-clock, because -p watches a running process\n", outcome.err)
+        self.assertIn(f" Performance counter stats for process id '{program.pid}':\n", outcome.err)
+        self.assertNotIn("seconds user", outcome.err)  # those of sleep would be no answer
+        self.assertIsNone(program.poll())
+        thread = self.columns("-e", "task-clock", "-t", program.pid, "--", "sleep", "0.3")["task-clock"]
+        self.assertGreater(float(thread[0]), 20)
+
+    def test_until_the_process_ends_or_we_are_asked_to(self):
+        program = self.program("sleep 0.3")
+        self.assertIn("context-switches", self.columns("-e", "context-switches", "-p", program.pid))
+        endless = self.program("while :; do :; done")
+        counting = subprocess.Popen([tool.ZEROSKID, "stat", "-x,", "-e", "task-clock", "-p", str(endless.pid)],
+                                    env=tool.ENVIRONMENT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        time.sleep(0.5)
+        counting.send_signal(signal.SIGINT)
+        self.assertIn(",msec,task-clock,", counting.communicate(timeout=20)[1])
+        self.assertEqual(counting.returncode, 0)
+        self.assertIsNone(endless.poll())
+
+    def test_a_line_for_each_thread(self):
+        busy, idle = self.program("while :; do :; done"), self.program("sleep 60; true")
+        outcome = self.run_here("stat", "-x,", "--per-thread", "-e", "task-clock", "-p", f"{busy.pid},{idle.pid}", "--",
+                                "sleep", "0.3")
+        rows = dict(line.split(",")[:2] for line in outcome.err.splitlines())
+        self.assertGreater(float(rows[f"sh-{busy.pid}"]), 20)
+        self.assertEqual(rows[f"sh-{idle.pid}"], "<not counted>")  # it never ran, which is not 0 ms
+
+    def test_whole_cpus(self):
+        outcome = self.run_here("stat", "-a", "-e", "cpu-clock", "sleep", "0.2")
+        if "perf_event_paranoid" in outcome.err:
+            self.skipTest("a whole CPU may not be watched here")
+        self.assertIn(" Performance counter stats for 'system wide':\n", outcome.err)
+        cpu = self.columns("-C", "0", "-e", "cpu-clock", "sleep", "0.2")["cpu-clock"]
+        self.assertAlmostEqual(float(cpu[0]), 200, delta=150)  # however busy it is
+
+    def test_repeated_runs(self):
+        outcome = self.run_here("stat", "--pmu=hw", "-r", "3", "-e", "page-faults", "true")
+        self.assertIn(" Performance counter stats for 'true' (3 runs):\n", outcome.err)
+        self.assertRegex(outcome.err, r"page-faults +# measured by the kernel +\( \+- +\d+\.\d\d% \)\n")
+
+
+class CountedByNobody(PerfEvents):
+    def refused(self, message, *words, status=129):
+        outcome = self.run_here("stat", *words)
+        self.assertEqual(outcome.status, status, outcome.err)
+        self.assertIn(message, outcome.err)
+        self.assertNotIn("Performance counter stats", outcome.err)
+
+    def test_an_event_of_a_pmu_that_is_not_there(self):
+        if pathlib.Path("/sys/bus/event_source/devices/cpu").exists():
+            self.skipTest("this machine has a PMU")
+        for words in (["--pmu=hw", "-e", "cycles"], ["--pmu=hw", "-e", "page-faults,cycles"], ["-a", "-e", "cycles"]):
+            self.refused("cycles", *words, "true", status=125)
+            self.refused("ENOENT: this machine has no PMU that counts it", *words, "true", status=125)
+
+    def test_options_of_the_software_pmu_are_not_passed_over(self):
+        for words in (["-M", "IPC"], ["-d"], ["-I", "10i"], ["--per-process"], ["--comm", "x"], ["--virtual-time"],
+                      ["--detail", "full"], ["--model", "zen4"], ["--region", "main"], ["--follow", "none"]):
+            self.refused(f"{words[0]}: only the software PMU knows it", "--pmu=hw", *words, "true")
+
+    def test_what_cannot_be(self):
+        self.refused("--per-thread: the kernel counts threads", "--pmu=hw", "--per-thread", "true")
+        self.refused("-r: what runs already", "-p", str(os.getpid()), "-r", "2", "-e", "task-clock")
+        self.refused("-p 2147483632: there is no such process", "-p", "2147483632", status=125)
+        self.refused("no such PMU", "--pmu=gpu", "true")
+        self.refused("./nothing", "--pmu=hw", "-e", "task-clock", "./nothing", status=127)
 
 
 class Refused(PerfEvents):

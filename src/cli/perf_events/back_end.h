@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "cli/command/command_line.h"
+#include "cli/run/run_options.h"
 #include "host/kernel_events.h"
 #include "host/targets.h"
 
@@ -16,13 +17,15 @@ namespace zs::cli {
 
 /// As they were typed.
 struct BackEndWords {
-  std::string pmu = "auto";
+  std::string pmu;  // "": auto, and nobody said so
   std::vector<std::string> pids, tids;
   std::string cpus;
   bool all_cpus = false, per_thread = false;
 };
 
-void add_back_end_options(CommandLine& line, BackEndWords& words);
+/// How a verb's threads are told apart: `record`'s --per-thread is about rings, `stat` has its own.
+enum class PerThread : std::uint8_t { Rings, Elsewhere };
+void add_back_end_options(CommandLine& line, BackEndWords& words, PerThread per_thread);
 
 /// Taken only where the kernel counts.
 struct PerfEventsChoice {
@@ -31,11 +34,25 @@ struct PerfEventsChoice {
   std::vector<host::KernelEvent> events;
 };
 
-/// lists  each an argument of -e; none: cycles, or the clock of the CPU where there is no PMU
+/// Whether the kernel is to count, whatever the events are.
+bool asks_for_the_kernel(const BackEndWords& words);
+
+/// What is counted or sampled if nothing is named. pmu  whether this machine has one
+using UsualEvents = std::string (*)(bool pmu);
+
+/// lists  each an argument of -e; none: `usual`
 /// returns nothing for the software PMU. With --pmu=auto the kernel is taken for what it alone can do: running
 /// processes, whole CPUs, and lists of its own events.
 Result<std::optional<PerfEventsChoice>> choose_back_end(const BackEndWords& words,
-                                                        const std::vector<std::string>& lists);
+                                                        const std::vector<std::string>& lists, UsualEvents usual);
+
+/// ", because ..." behind the software PMU's line, where somebody said --pmu; "" where nobody did.
+std::string why_software(const BackEndWords& words);
+
+/// An option among these that the software PMU alone knows; "" if none was given.
+std::string option_of_the_software_pmu(const RunOptions& run);
+/// Such options are not passed over where the kernel counts.
+Error not_the_kernels(const std::string& option);
 
 /// Leaves ring 0 out of events for which nobody said otherwise, where this user may not look there.
 /// returns whether any was changed

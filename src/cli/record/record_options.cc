@@ -304,26 +304,21 @@ Result<void> refuse_for_the_kernel(const Words& words, const RecordOptions& opti
   const std::pair<bool, const char*> ours[] = {{words.raw, "-R"},
                                                {!words.max_size.empty(), "--max-size"},
                                                {words.last_branches != 0, "-S"},
-                                               {options.trace_filter.any(), "--filter, --region or --thread"},
-                                               {words.run.virtual_time, "--virtual-time"},
-                                               {words.run.detail != "auto", "--detail"},
-                                               {!words.run.model_settings.empty(), "--model-set"},
-                                               {words.run.cores != 0, "--cores"},
-                                               {words.run.cpu.name != arch::kDefaultCpuModel, "--model"},
-                                               {words.run.precise_only, "--precise-only"}};
+                                               {options.trace_filter.any(), "--filter, --region or --thread"}};
   for (const auto& [given, option] : ours) {
-    if (given)
-      return Error{std::string(option) + ": only the software PMU knows it, and here the kernel counts",
-                   "--pmu=sw, or leave it out"};
+    if (given) return not_the_kernels(option);
   }
-  return {};
+  const std::string option = option_of_the_software_pmu(words.run);
+  return option.empty() ? Result<void>() : not_the_kernels(option);
 }
 
 /// Where the kernel counts: fills in out.perf_events, and leaves the rest alone.
 Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
   if (words.kind != RecordKind::Plain) return {};
-  auto choice = choose_back_end(words.back_end, words.events);
+  auto choice = choose_back_end(words.back_end, words.events,
+                                [](bool pmu) -> std::string { return pmu ? "cycles:P" : "cpu-clock"; });
   if (!choice) return choice.error();
+  out.why_software = why_software(words.back_end);
   if (!*choice) return {};
   if (auto fits = refuse_for_the_kernel(words, out); !fits) return fits;
   if (!std::has_single_bit(words.ring_pages))
@@ -479,7 +474,7 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   }
   line.flag("-q,--quiet", options.quiet, "Say nothing but errors");
   line.flag("-v,--verbose", options.verbose, "Say more: interrupts, records");
-  if (kind == RecordKind::Plain) add_back_end_options(line, words.back_end);
+  if (kind == RecordKind::Plain) add_back_end_options(line, words.back_end, PerThread::Rings);
   if (kind == RecordKind::CacheLines) {
     line.number("--schedule-seed", words.schedule_seed, 0, "N",
                 "Another order of threads: each begins up to 20,000 cycles later, by chance [0: at once]");

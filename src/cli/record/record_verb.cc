@@ -111,7 +111,7 @@ int run(const Arguments& arguments, RecordKind kind) {
   Collector collector(sink, options.config, options.instruction_event, options.quiet,
                       [&](const Progress& now) { progress.show(now); });
   if (!options.quiet) {
-    std::string line = back_end_line(options.config, options.pmus);
+    std::string line = back_end_line(options.config, options.pmus, options.why_software);
     if (options.trace_filter.any())
       line.insert(line.size() - 1, "; of branches only: " + in_words(options.trace_filter));
     write_prose(STDERR_FILENO, line);
