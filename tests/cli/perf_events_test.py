@@ -140,8 +140,9 @@ class Counted(PerfEvents):
     def test_a_page_says_who_counted_and_why(self):
         outcome = self.run_here("stat", "--pmu=hw", "-e", self.OURS, "--", "sh", "-c", "exit 7")
         self.assertEqual(outcome.status, 7, outcome.err)
-        self.assertRegex(outcome.err, r"""\A# perf_event_open: task-clock page-faults context-switches, because --pmu=hw asks for it
-
+        first, page = outcome.err.split("\n", 1)
+        self.assertEqual(first, "# perf_event_open: task-clock page-faults context-switches, because --pmu=hw asks for it")
+        self.assertRegex(page, r"""\A
  Performance counter stats for 'sh -c exit 7':
 
  +\d+\.\d\d msec task-clock  +# measured by the kernel
@@ -239,6 +240,62 @@ class Counted(PerfEvents):
         outcome = self.run_here("stat", "--pmu=hw", "-r", "3", "-e", "page-faults", "true")
         self.assertIn(" Performance counter stats for 'true' (3 runs):\n", outcome.err)
         self.assertRegex(outcome.err, r"page-faults +# measured by the kernel +\( \+- +\d+\.\d\d% \)\n")
+
+
+class Accesses(PerfEvents):
+    """mem record and c2c record --pmu=hw: where no PMU has such events, what can be had is what is asked of each sample."""
+    VERBS = (["mem", "record"], ["c2c", "record"])
+
+    def test_events_that_are_not_there_are_refused_by_name(self):
+        if any(pathlib.Path("/sys/bus/event_source/devices", name).exists() for name in ("cpu", "cpu_core", "ibs_op")):
+            self.skipTest("this machine has a PMU")
+        for verb in self.VERBS:
+            for words in (["--pmu=hw", "true"], ["-p", str(os.getpid())], ["-a", "true"]):
+                outcome = self.run_here(*verb, *words)
+                self.assertEqual(outcome.status, 129)
+                self.assertIn(f"{' '.join(verb)}: mem-loads, mem-stores: no PMU of this machine has such events, nor is there "
+                              "an ibs_op\n", outcome.err)
+        self.assertIn("mem record: mem-stores: no PMU", self.run_here("mem", "record", "--pmu=hw", "-t", "store", "true").err)
+        outcome = self.run_here("mem", "record", "--pmu=hw", "-e", "cycles", "true")
+        self.assertIn("cycles: cannot be opened: ENOENT", outcome.err)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_auto_is_the_software_pmu_and_says_why(self):
+        outcome = self.run_here("mem", "record", "--pmu=auto", "true")
+        self.assertRegex(outcome.err, r"\A# software PMU, .*, because (this machine has no other|it can do all of this)")
+        self.assertNotIn("because", self.run_here("mem", "record", "true").err.splitlines()[0])
+        outcome = self.run_here("mem", "record", "--pmu=sw", "-p", "1")
+        self.assertIn("--pmu=sw: -p watches a running process", outcome.err)
+        outcome = self.run_here("mem", "record", "--pmu=gpu", "true")
+        self.assertIn("--pmu=gpu: no such PMU", outcome.err)
+
+    def test_options_of_the_software_pmu_are_not_passed_over(self):
+        for verb, option in (("mem", "--heap"), ("c2c", "--no-heap"), ("c2c", "--schedule-seed=1"), ("mem", "--virtual-time")):
+            outcome = self.run_here(verb, "record", "--pmu=hw", "-e", "cpu-clock", option, "true")
+            self.assertIn(f"{option.split('=')[0]}: only the software PMU knows it", outcome.err)
+
+    @unittest.skipUnless(shutil.which("perf"), "stock perf is not installed")
+    def test_what_is_asked_of_the_kernel_is_what_perf_asks(self):
+        """Both files' attr, as perf evlist -v prints it: perf's, ours, and what differs on purpose."""
+        def attr(name):
+            printed = subprocess.run(["perf", "evlist", "-v", "-i", name], cwd=self.folder, capture_output=True, text=True)
+            parts = printed.stdout.replace("{ sample_period, ", "{ ").strip().split(", ")
+            fields = dict(part.rsplit(": ", 1) for part in parts[1:])
+            return fields, set(fields.pop("sample_type").split("|"))
+
+        for verb, perfs in ((["mem", "record"], []), (["c2c", "record"], ["--phys-data", "--sample-cpu"])):
+            subprocess.run(["perf", "record", "-q", "-W", "-d", *perfs, "-e", "cpu-clock", "-F", "997", "-o", "theirs", "true"],
+                           cwd=self.folder, capture_output=True, check=True)
+            outcome = self.run_here(*verb, "--pmu=hw", "-e", "cpu-clock", "-F", "997", "-o", "ours", "true")
+            self.assertEqual(outcome.status, 0, outcome.err)
+            (theirs, their_samples), (ours, our_samples) = attr("theirs"), attr("ours")
+            self.assertEqual(our_samples - their_samples - {"CPU", "IDENTIFIER"}, set())
+            if os.geteuid() == 0:
+                self.assertEqual(their_samples - our_samples, set())
+            for unlike in ("read_format", "ksymbol", "bpf_event", "build_id"):
+                theirs.pop(unlike, None)
+                ours.pop(unlike, None)
+            self.assertEqual(ours, theirs)
 
 
 class CountedByNobody(PerfEvents):

@@ -12,6 +12,12 @@ namespace zs::cli {
 
 inline constexpr std::uint64_t kUsualLatencyThreshold = 30;  // perf's, core cycles
 
+/// What -t names.
+struct AccessTypes {
+  bool loads = false, stores = false;
+};
+Result<AccessTypes> access_types(const std::string& types);
+
 /// types      "load", "store", "load,store"
 /// threshold  --ldlat
 /// returns the events, as far as this processor can sample such accesses: PEBS of loads and stores, or where there is

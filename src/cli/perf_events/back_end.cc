@@ -65,20 +65,36 @@ Result<host::Targets> targets_of(const BackEndWords& words) {
 
 }  // namespace
 
-void add_back_end_options(CommandLine& line, BackEndWords& words, PerThread per_thread) {
+void add_back_end_options(CommandLine& line, BackEndWords& words, const BackEndOptions& options) {
   line.group("Who counts");
   line.value("--pmu", words.pmu, "auto|hw|sw",
-             "The software PMU (sw), or the kernel through perf_event_open (hw), which has the processor's\n"
-             "events where there are any, and cpu-clock, page-faults; never both [auto: hw for what sw cannot do]");
+             options.kernels_own_events
+                 ? "The software PMU (sw), or the kernel through perf_event_open (hw), which has the processor's\n"
+                   "events where there are any, and cpu-clock, page-faults; never both [auto: hw for what sw cannot do]"
+                 : "The software PMU (sw), or the processor's through perf_event_open (hw), where there is one;\n"
+                   "never both [auto: hw for what sw cannot do]");
   line.values("-p,--pid", words.pids, "PID[,PID...]", "Processes that run already, and their threads and children");
-  line.values("-t,--tid", words.tids, "TID[,TID...]", "Threads that run already");
+  line.values(options.t_is_tid ? "-t,--tid" : "--tid", words.tids, "TID[,TID...]", "Threads that run already");
   line.flag("-a,--all-cpus", words.all_cpus, "The whole system");
   line.value("-C,--cpu-list", words.cpus, "CPU[-CPU][,...]", "These CPUs only");
-  if (per_thread == PerThread::Rings)
+  if (options.rings_by_thread)
     line.flag("--per-thread", words.per_thread, "Each thread by itself, without those it starts: one ring a thread");
 }
 
-bool asks_for_the_kernel(const BackEndWords& words) { return words.pmu == "hw" || !only_the_kernel(words).empty(); }
+Result<void> check_back_end(const BackEndWords& words) {
+  if (words.pmu == "sw") {
+    const std::string because = only_the_kernel(words);
+    if (because.empty()) return {};
+    return Error{"--pmu=sw: " + because + ", and the software PMU sees only programs that it starts",
+                 "--pmu=hw, or start the program under zeroskid"};
+  }
+  if (!is_auto(words) && words.pmu != "hw") return Error{"--pmu=" + words.pmu + ": no such PMU", "auto, hw or sw"};
+  return {};
+}
+
+bool asks_for_the_kernel(const BackEndWords& words) {
+  return words.pmu == "hw" || (words.pmu != "sw" && !only_the_kernel(words).empty());
+}
 
 std::string why_software(const BackEndWords& words) {
   if (words.pmu.empty()) return "";
@@ -106,14 +122,9 @@ Error not_the_kernels(const std::string& option) {
 
 Result<std::optional<PerfEventsChoice>> choose_back_end(const BackEndWords& words,
                                                         const std::vector<std::string>& lists, UsualEvents usual) {
+  if (auto right = check_back_end(words); !right) return right.error();
+  if (words.pmu == "sw") return std::optional<PerfEventsChoice>();
   std::string because = only_the_kernel(words);
-  if (words.pmu == "sw") {
-    if (!because.empty())
-      return Error{"--pmu=sw: " + because + ", and the software PMU sees only programs that it starts",
-                   "--pmu=hw, or start the program under zeroskid"};
-    return std::optional<PerfEventsChoice>();
-  }
-  if (!is_auto(words) && words.pmu != "hw") return Error{"--pmu=" + words.pmu + ": no such PMU", "auto, hw or sw"};
 
   const bool left_to_us = is_auto(words) && because.empty();
   if (left_to_us && lists.empty()) return std::optional<PerfEventsChoice>();

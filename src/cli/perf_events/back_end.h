@@ -23,9 +23,16 @@ struct BackEndWords {
   bool all_cpus = false, per_thread = false;
 };
 
-/// How a verb's threads are told apart: `record`'s --per-thread is about rings, `stat` has its own.
-enum class PerThread : std::uint8_t { Rings, Elsewhere };
-void add_back_end_options(CommandLine& line, BackEndWords& words, PerThread per_thread);
+/// What differs between verbs.
+struct BackEndOptions {
+  bool rings_by_thread = true;     // --per-thread; `stat` has its own
+  bool t_is_tid = true;            // `mem record` has its own -t
+  bool kernels_own_events = true;  // are of use to the verb
+};
+void add_back_end_options(CommandLine& line, BackEndWords& words, const BackEndOptions& options);
+
+/// --pmu names one, and what only the kernel can do was not asked of the software PMU.
+Result<void> check_back_end(const BackEndWords& words);
 
 /// Taken only where the kernel counts.
 struct PerfEventsChoice {

@@ -8,6 +8,6 @@
 namespace zs::cli {
 
 /// Nothing for a program that is about to start: the kernel tells all of that.
-Result<void> tell_what_runs(const PerfEventsChoice& choice, profile::PerfDataWriter& writer);
+Result<void> tell_what_runs(const PerfEventsChoice& choice, bool data_too, profile::PerfDataWriter& writer);
 
 }  // namespace zs::cli

@@ -20,6 +20,7 @@
 #include "cli/perf_events/back_end.h"
 #include "cli/record/compression_option.h"
 #include "cli/run/detail_choice.h"
+#include "host/memory_accesses.h"
 #include "profile/event_attr.h"
 #include "profile/perf_data.h"
 #include "session/pmu_plan.h"
@@ -302,6 +303,9 @@ Result<void> choose(const Words& words, RecordOptions& out) {
 /// Options that say how the software PMU works are not passed over where the kernel counts.
 Result<void> refuse_for_the_kernel(const Words& words, const RecordOptions& options) {
   const std::pair<bool, const char*> ours[] = {{words.raw, "-R"},
+                                               {words.heap, "--heap"},
+                                               {words.no_heap, "--no-heap"},
+                                               {words.schedule_seed != 0, "--schedule-seed"},
                                                {!words.max_size.empty(), "--max-size"},
                                                {words.last_branches != 0, "-S"},
                                                {options.trace_filter.any(), "--filter, --region or --thread"}};
@@ -312,11 +316,35 @@ Result<void> refuse_for_the_kernel(const Words& words, const RecordOptions& opti
   return option.empty() ? Result<void>() : not_the_kernels(option);
 }
 
+/// What perf mem and perf c2c would open here.
+Result<std::vector<std::string>> accesses_of_the_processor(const Words& words) {
+  const auto types = access_types(words.accesses);
+  if (!types) return types.error();
+  auto events = host::memory_access_events({.loads = types->loads,
+                                            .stores = types->stores,
+                                            .latency_threshold = words.threshold,
+                                            .threshold_said = words.threshold != kUsualLatencyThreshold});
+  if (!events) return Error{name_of(words.kind) + ": " + events.error().message, events.error().hint};
+  return events;
+}
+
 /// Where the kernel counts: fills in out.perf_events, and leaves the rest alone.
 Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
-  if (words.kind != RecordKind::Plain) return {};
-  auto choice = choose_back_end(words.back_end, words.events,
-                                [](bool pmu) -> std::string { return pmu ? "cycles:P" : "cpu-clock"; });
+  if (words.kind == RecordKind::Branches) return {};
+  const bool memory = samples_memory(words.kind);
+  const bool kernel = asks_for_the_kernel(words.back_end);
+  std::vector<std::string> events = words.events;
+  if (memory && !kernel) {  // events of the kernel's own have no addresses
+    out.why_software = why_software(words.back_end);
+    return check_back_end(words.back_end);
+  }
+  if (memory && events.empty()) {
+    auto accesses = accesses_of_the_processor(words);
+    if (!accesses) return accesses.error();
+    events = *std::move(accesses);
+  }
+  auto choice =
+      choose_back_end(words.back_end, events, [](bool pmu) -> std::string { return pmu ? "cycles:P" : "cpu-clock"; });
   if (!choice) return choice.error();
   out.why_software = why_software(words.back_end);
   if (!*choice) return {};
@@ -336,6 +364,7 @@ Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
                         .latencies = words.weight,
                         .inherit = !words.run.no_inherit};
   const host::Permissions permissions = host::ask_permissions();
+  sampling.physical_addresses = words.kind == RecordKind::CacheLines && host::may_see_the_kernel(permissions);
   if (leave_out_the_kernel((*choice)->events, permissions)) {
     out.notices.push_back(Error{"this user may not look into the kernel: only ring 3 is sampled",
                                 "as root: sysctl kernel.perf_event_paranoid=1"});
@@ -447,7 +476,7 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   Words words;
   words.kind = kind;
   words.run.t_is_tid = kind != RecordKind::Memory;
-  words.run.has_targets = kind == RecordKind::Plain;
+  words.run.has_targets = kind != RecordKind::Branches;
   if (memory) words.run.least_detail = session::Detail::Fast;
   if (kind == RecordKind::Branches) {
     add_trace_options(line, words, options.exports);
@@ -456,7 +485,7 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   }
   line.group("The recording");
   line.value("-o,--output", options.output, "FILE", "Where to [perf.data; an old one is kept as perf.data.old]");
-  if (kind == RecordKind::Plain) {
+  if (kind != RecordKind::Branches) {
     line.number("-m,--mmap-pages", words.ring_pages, 1, "N",
                 "With --pmu=hw: pages of memory for records, on each CPU; a power of two [128]");
   }
@@ -474,7 +503,10 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   }
   line.flag("-q,--quiet", options.quiet, "Say nothing but errors");
   line.flag("-v,--verbose", options.verbose, "Say more: interrupts, records");
-  if (kind == RecordKind::Plain) add_back_end_options(line, words.back_end, PerThread::Rings);
+  if (kind != RecordKind::Branches)
+    add_back_end_options(
+        line, words.back_end,
+        {.rings_by_thread = true, .t_is_tid = kind != RecordKind::Memory, .kernels_own_events = !memory});
   if (kind == RecordKind::CacheLines) {
     line.number("--schedule-seed", words.schedule_seed, 0, "N",
                 "Another order of threads: each begins up to 20,000 cycles later, by chance [0: at once]");

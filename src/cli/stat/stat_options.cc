@@ -323,7 +323,7 @@ std::optional<int> parse_stat_options(const Arguments& arguments, StatOptions& o
   line.flag("-q,--quiet", out.quiet, "No progress line");
   line.flag("-v,--verbose", out.verbose, "A progress line in logs too");
   out.run.has_targets = true;
-  add_back_end_options(line, out.back_end, PerThread::Elsewhere);
+  add_back_end_options(line, out.back_end, {.rings_by_thread = false});
   add_run_options(line, out.run);
   line.exit_statuses(kStatusesOfRuns);
   if (const auto status = line.parse(arguments)) return status;
