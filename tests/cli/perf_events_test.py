@@ -298,6 +298,33 @@ class Accesses(PerfEvents):
             self.assertEqual(ours, theirs)
 
 
+class Calibrated(PerfEvents):
+    def test_without_a_pmu_it_says_so_and_nothing_runs(self):
+        if pathlib.Path("/sys/bus/event_source/devices/cpu").exists():
+            self.skipTest("this machine has a PMU")
+        outcome = self.run_here("calibrate", "-e", "cycles", "--", "touch", "ran",
+                                environment={"XDG_CACHE_HOME": str(self.folder)})
+        self.assertEqual(outcome.status, 125)
+        self.assertIn("zeroskid: calibrate: cycles: cannot be opened: ENOENT: this machine has no PMU that counts it\n"
+                      "hint: without hardware's counts nothing is compared\n", outcome.err)
+        self.assertFalse((self.folder / "ran").exists())
+        self.assertFalse(list(self.folder.rglob("calibration.tsv")))
+
+    def test_events_of_the_kernel_are_refused(self):
+        for event in ("page-faults", "task-clock"):
+            outcome = self.run_here("calibrate", "--model", "zen4", "-e", event, "true")
+            self.assertEqual(outcome.status, 129)
+            self.assertIn(f"zeroskid: {event}: is the kernel's, so there is no processor's count", outcome.err)
+
+    def test_list_shows_what_was_measured_on_this_processor(self):
+        brand = json.loads(self.run_here("doctor", "--json").out)["machine"]["cpu_brand"]
+        (self.folder / "zeroskid").mkdir()
+        (self.folder / "zeroskid/calibration.tsv").write_text(
+            f"{brand}\tzen4@1\tcycles\t4.25\t2026-11-28\t./orders\nanother\tzen4@1\tinstructions\t9\t2026-11-28\tx\n")
+        page = self.run_here("list", "-v", "--cpu", "zen4", environment={"XDG_CACHE_HOME": str(self.folder)}).out
+        self.assertEqual(re.findall("on this machine.*", page), ["on this machine: +4.25 % (./orders, 2026-11-28)"])
+
+
 class CountedByNobody(PerfEvents):
     def refused(self, message, *words, status=129):
         outcome = self.run_here("stat", *words)

@@ -2,6 +2,7 @@
 
 #include "arch/ibs.h"
 #include "arch/records/pebs.h"
+#include "host/memory_accesses.h"
 
 namespace zs::cli {
 namespace {
@@ -51,6 +52,15 @@ Result<std::vector<std::string>> memory_events(const std::string& types, std::ui
   if (loads) events.push_back("cpu/mem-loads,ldlat=" + std::to_string(threshold) + "/P");
   if (stores && has_stores) events.emplace_back("cpu/mem-stores/P");
   return events;
+}
+
+Result<std::vector<std::string>> processors_memory_events(const std::string& types, std::uint64_t threshold) {
+  const auto named = access_types(types);
+  if (!named) return named.error();
+  return host::memory_access_events({.loads = named->loads,
+                                     .stores = named->stores,
+                                     .latency_threshold = threshold,
+                                     .threshold_said = threshold != kUsualLatencyThreshold});
 }
 
 }  // namespace zs::cli

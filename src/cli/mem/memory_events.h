@@ -25,4 +25,7 @@ Result<AccessTypes> access_types(const std::string& types);
 Result<std::vector<std::string>> memory_events(const std::string& types, std::uint64_t threshold,
                                                const arch::CpuModel& model);
 
+/// The same of this machine's own processor, by the names that perf_event_open's events have.
+Result<std::vector<std::string>> processors_memory_events(const std::string& types, std::uint64_t threshold);
+
 }  // namespace zs::cli

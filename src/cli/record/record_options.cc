@@ -316,18 +316,6 @@ Result<void> refuse_for_the_kernel(const Words& words, const RecordOptions& opti
   return option.empty() ? Result<void>() : not_the_kernels(option);
 }
 
-/// What perf mem and perf c2c would open here.
-Result<std::vector<std::string>> accesses_of_the_processor(const Words& words) {
-  const auto types = access_types(words.accesses);
-  if (!types) return types.error();
-  auto events = host::memory_access_events({.loads = types->loads,
-                                            .stores = types->stores,
-                                            .latency_threshold = words.threshold,
-                                            .threshold_said = words.threshold != kUsualLatencyThreshold});
-  if (!events) return Error{name_of(words.kind) + ": " + events.error().message, events.error().hint};
-  return events;
-}
-
 /// Where the kernel counts: fills in out.perf_events, and leaves the rest alone.
 Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
   if (words.kind == RecordKind::Branches) return {};
@@ -339,8 +327,8 @@ Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
     return check_back_end(words.back_end);
   }
   if (memory && events.empty()) {
-    auto accesses = accesses_of_the_processor(words);
-    if (!accesses) return accesses.error();
+    auto accesses = processors_memory_events(words.accesses, words.threshold);
+    if (!accesses) return Error{name_of(words.kind) + ": " + accesses.error().message, accesses.error().hint};
     events = *std::move(accesses);
   }
   auto choice =
