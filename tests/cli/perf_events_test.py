@@ -119,6 +119,19 @@ class Attached(PerfEvents):
             self.assertEqual(self.run_here(*CLOCK, "-q", "-p", program.pid, "--", "sleep", "0.05").status, 0)
         self.assertIsNone(program.poll())
 
+    @unittest.skipUnless(shutil.which("perf"), "stock perf is not installed")
+    def test_it_samples_for_as_long_as_stock_perf_does(self):
+        """Not from before the kernel's symbols are read: medians of the time from the first sample to the last, in turns."""
+        program = self.program("while :; do :; done")
+        windows = {tool.ZEROSKID: [], "perf": []}
+        for who in list(windows) * 3:
+            subprocess.run([who, *CLOCK, "-q", "-p", str(program.pid), "-o", "w.data", "--", "sleep", "0.5"], cwd=self.folder,
+                           capture_output=True, check=True)
+            times = [float(line.strip(" :")) for line in self.samples("-i", "w.data", "-F", "time")]
+            windows[who].append(times[-1] - times[0])
+        ours, theirs = (sorted(all_of_them)[1] for all_of_them in windows.values())
+        self.assertLess(ours, 1.3 * theirs + 0.05)
+
     def test_the_whole_system(self):
         outcome = self.run_here(*CLOCK, "-a", "--", "sh", "-c", BUSY)
         if "perf_event_paranoid" in outcome.err:

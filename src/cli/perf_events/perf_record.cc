@@ -269,6 +269,7 @@ int record_perf_events(PerfRecording recording) {
   auto writer = profile::PerfDataWriter::create(recording.output, recording.description);
   if (!writer) return fail(writer.error());
   if (!recording.quiet) write_all(STDERR_FILENO, perf_events_line(recording.choice));
+  if (auto told = tell_kernel(recording.choice, *writer); !told) return fail(told.error());
   const host::Targets& targets = recording.choice.targets;
   if (targets.is_watching()) events->enable();
   const bool data_too = recording.description.data_mappings;

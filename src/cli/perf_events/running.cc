@@ -42,8 +42,12 @@ Result<void> tell_process(const host::RunningProcess& process, bool data_too, pr
   return {};
 }
 
-/// Where the kernel's code is, if this user may know.
-Result<void> tell_kernel(profile::PerfDataWriter& writer) {
+}  // namespace
+
+Result<void> tell_kernel(const PerfEventsChoice& choice, profile::PerfDataWriter& writer) {
+  const bool in_the_kernel =
+      std::ranges::any_of(choice.events, [](const host::KernelEvent& event) { return event.attr.exclude_kernel == 0; });
+  if (!in_the_kernel) return {};
   const profile::KernelIdentity kernel = profile::running_kernel();
   std::string problem;
   const std::string symbols = profile::kallsyms_of(kernel, problem);
@@ -61,14 +65,7 @@ Result<void> tell_kernel(profile::PerfDataWriter& writer) {
                       .path = "[kernel.kallsyms]_text"});
 }
 
-}  // namespace
-
 Result<void> tell_what_runs(const PerfEventsChoice& choice, bool data_too, profile::PerfDataWriter& writer) {
-  const bool in_the_kernel =
-      std::ranges::any_of(choice.events, [](const host::KernelEvent& event) { return event.attr.exclude_kernel == 0; });
-  if (in_the_kernel) {
-    if (auto told = tell_kernel(writer); !told) return told;
-  }
   std::set<pid_t> pids(choice.targets.processes.begin(), choice.targets.processes.end());
   for (const pid_t thread : choice.targets.threads) {
     if (const auto process = host::process_of(thread)) pids.insert(*process);
