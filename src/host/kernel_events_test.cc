@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include "host/fake_pmus.h"
 
 namespace zs::host {
 namespace {
@@ -17,25 +17,10 @@ KernelEvent only(std::string_view text) {
   return events->front();
 }
 
-/// A folder in which one PMU describes itself, as sysfs does.
-class Pmus {
+/// One PMU.
+class Pmus : public FakePmus {
  public:
-  Pmus() : folder_(std::filesystem::path(testing::TempDir()) / "kernel_events_test") {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_ / "cpu/events");
-    std::filesystem::create_directories(folder_ / "cpu/format");
-    write("cpu/type", "4");
-    write("cpu/format/event", "config:0-7,32-35");
-    write("cpu/format/umask", "config:8-15");
-    write("cpu/format/ldlat", "config1:0-15");
-    write("cpu/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3");
-  }
-  ~Pmus() { std::filesystem::remove_all(folder_); }
-  const std::filesystem::path& folder() const { return folder_; }
-
- private:
-  void write(const char* name, const char* text) const { std::ofstream(folder_ / name) << text << "\n"; }
-  std::filesystem::path folder_;
+  Pmus() : FakePmus("of_kernel_events") { add("cpu", "4", {{"mem-loads", "event=0xcd,umask=0x1,ldlat=3"}}); }
 };
 
 TEST(KernelEvents, NamesAreThoseOfPerf) {

@@ -8,33 +8,62 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
+#include <utility>
+
+#include "host/diagnosis.h"
 
 namespace zs::host {
 namespace {
 
-int perf_event_open(const perf_event_attr& attr, Place place, int group) {
-  return static_cast<int>(syscall(SYS_perf_event_open, &attr, place.tid, place.cpu, group, PERF_FLAG_FD_CLOEXEC));
-}
-
 /// Fewer p where that was left to us, until the processor can.
-Descriptor open_one(EventToOpen& event, Place place, int group) {
+Descriptor open_one(EventToOpen& event, Place place, int group, const Opener& opener) {
   for (;;) {
-    Descriptor opened(perf_event_open(event.attr, place, group));
+    Descriptor opened(opener(event.attr, place, group));
     const bool too_precise = errno == EINVAL || errno == EOPNOTSUPP || errno == ENOENT;
     if (opened || !event.most_precise || event.attr.precise_ip == 0 || !too_precise) return opened;
     event.attr.precise_ip = (event.attr.precise_ip - 1u) & 3u;
   }
 }
 
+constexpr pid_t kEverybody = -2;  // no thread's number, nor the -1 of whole CPUs
+
+/// A pinned event that did not get its counter gives the end of a file.
+Error no_value(int error, Place place) {
+  const std::string where =
+      place.tid > 0 ? "of thread " + std::to_string(place.tid) : "on CPU " + std::to_string(place.cpu);
+  if (error == 0) return {"a counter " + where + " had no place in the PMU, so it counted nothing", "leave :D out"};
+  return {"a counter " + where + " cannot be read: " + errno_name(error), ""};
+}
+
 }  // namespace
 
+Opener kernel_opener() {
+  return [](const perf_event_attr& attr, Place place, int group) {
+    return static_cast<int>(syscall(SYS_perf_event_open, &attr, place.tid, place.cpu, group, PERF_FLAG_FD_CLOEXEC));
+  };
+}
+
+std::uint64_t EventValue::scaled() const {
+  if (running_ns == 0) return 0;
+  if (running_ns >= enabled_ns) return value;
+  const double share = static_cast<double>(enabled_ns) / static_cast<double>(running_ns);
+  return static_cast<std::uint64_t>(std::llround(static_cast<double>(value) * share));
+}
+
+void EventValue::add(const EventValue& other) {
+  value += other.value;
+  enabled_ns += other.enabled_ns;
+  running_ns += other.running_ns;
+}
+
 Result<OpenEvents> OpenEvents::open(std::vector<EventToOpen>& events, std::span<const Place> places,
-                                    std::size_t ring_bytes, const Permissions& permissions) {
+                                    std::size_t ring_bytes, const Permissions& permissions, const Opener& opener) {
   OpenEvents opened(events.size());
   std::size_t gone_places = 0;
   for (const Place place : places) {
     bool gone = false;
-    if (auto at = opened.open_at(events, place, ring_bytes, permissions, gone); !at) return at.error();
+    if (auto at = opened.open_at(events, place, ring_bytes, permissions, opener, gone); !at) return at.error();
     gone_places += gone ? 1 : 0;
   }
   if (gone_places == places.size())
@@ -43,13 +72,13 @@ Result<OpenEvents> OpenEvents::open(std::vector<EventToOpen>& events, std::span<
 }
 
 Result<void> OpenEvents::open_at(std::vector<EventToOpen>& events, Place place, std::size_t ring_bytes,
-                                 const Permissions& permissions, bool& gone) {
+                                 const Permissions& permissions, const Opener& opener, bool& gone) {
   std::vector<int> here(events.size(), -1);
   for (std::size_t i = 0; i < events.size(); ++i) {
     EventToOpen& event = events[i];
     const bool member = event.leader != i;
     if (member) event.attr.disabled = event.attr.enable_on_exec = 0;  // follows its leader
-    Descriptor counter = open_one(event, place, member ? here[event.leader] : -1);
+    Descriptor counter = open_one(event, place, member ? here[event.leader] : -1, opener);
     if (!counter && errno == ESRCH) {
       gone = true;
       return {};
@@ -61,7 +90,7 @@ Result<void> OpenEvents::open_at(std::vector<EventToOpen>& events, Place place, 
     std::uint64_t id = 0;
     if (ioctl(counter.get(), PERF_EVENT_IOC_ID, &id) == 0) ids_[i].push_back(id);
     here[i] = counter.get();
-    counters_[i].push_back(std::move(counter));
+    counters_[i].push_back({.descriptor = std::move(counter), .place = place});
   }
   return {};
 }
@@ -84,24 +113,26 @@ Result<void> OpenEvents::write_to_ring(int event, Place place, std::size_t ring_
 
 void OpenEvents::enable() {
   for (const auto& places : counters_) {
-    for (const Descriptor& counter : places) ioctl(counter.get(), PERF_EVENT_IOC_ENABLE, 0);
+    for (const Counter& counter : places) ioctl(counter.descriptor.get(), PERF_EVENT_IOC_ENABLE, 0);
   }
 }
 
 void OpenEvents::disable() {
   for (const auto& places : counters_) {
-    for (const Descriptor& counter : places) ioctl(counter.get(), PERF_EVENT_IOC_DISABLE, 0);
+    for (const Counter& counter : places) ioctl(counter.descriptor.get(), PERF_EVENT_IOC_DISABLE, 0);
   }
 }
 
-EventValue OpenEvents::read(std::size_t event) const {
+Result<EventValue> OpenEvents::read(std::size_t event) const { return read(event, kEverybody); }
+
+Result<EventValue> OpenEvents::read(std::size_t event, pid_t tid) const {
   EventValue sum;
-  for (const Descriptor& counter : counters_[event]) {
+  for (const Counter& counter : counters_[event]) {
+    if (tid != kEverybody && counter.place.tid != tid) continue;
     EventValue here;
-    if (::read(counter.get(), &here, sizeof here) != static_cast<ssize_t>(sizeof here)) continue;
-    sum.value += here.value;
-    sum.enabled_ns += here.enabled_ns;
-    sum.running_ns += here.running_ns;
+    const ssize_t bytes = ::read(counter.descriptor.get(), &here, sizeof here);
+    if (bytes != static_cast<ssize_t>(sizeof here)) return no_value(bytes < 0 ? errno : 0, counter.place);
+    sum.add(here);
   }
   return sum;
 }
@@ -116,7 +147,8 @@ Result<void> OpenEvents::drain(const std::function<void(Bytes)>& take) {
 bool OpenEvents::all_ended() const {
   std::vector<pollfd> watched;
   for (const auto& places : counters_) {
-    for (const Descriptor& counter : places) watched.push_back({.fd = counter.get(), .events = POLLIN, .revents = 0});
+    for (const Counter& counter : places)
+      watched.push_back({.fd = counter.descriptor.get(), .events = POLLIN, .revents = 0});
   }
   if (poll(watched.data(), watched.size(), 0) < 0) return false;
   return std::ranges::all_of(watched, [](const pollfd& one) { return (one.revents & POLLHUP) != 0; });

@@ -28,16 +28,27 @@ struct EventToOpen {
   bool most_precise = false;  // try fewer p until the kernel takes it
 };
 
+/// What a counter says. source: perf_event_open(2), "Reading results", with both times and nothing else asked for.
 struct EventValue {
   std::uint64_t value = 0, enabled_ns = 0, running_ns = 0;
+  /// What it would have counted, had it run all the time that it was enabled; 0 if it never ran. As perf scales.
+  std::uint64_t scaled() const;
+  void add(const EventValue& other);
 };
+/// Such values are what an event's read_format must ask for.
+inline constexpr std::uint64_t kReadFormat = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+
+/// What opens an event: perf_event_open(2), or a test's kernel. returns a descriptor, or -1 and errno
+using Opener = std::function<int(const perf_event_attr& attr, Place place, int group)>;
+Opener kernel_opener();
 
 class OpenEvents {
  public:
   /// ring_bytes  a power of two of pages; 0: no rings, the events are only counted
   /// A thread that ended meanwhile is left out, unless there is no other. `events` get the precision that was had.
   static Result<OpenEvents> open(std::vector<EventToOpen>& events, std::span<const Place> places,
-                                 std::size_t ring_bytes, const Permissions& permissions);
+                                 std::size_t ring_bytes, const Permissions& permissions,
+                                 const Opener& opener = kernel_opener());
 
   /// Ids that records of an event carry.
   const std::vector<std::uint64_t>& ids(std::size_t event) const { return ids_[event]; }
@@ -45,8 +56,10 @@ class OpenEvents {
   void enable();
   void disable();
 
-  /// What all places counted, scaled to the time they were enabled where the kernel had to share counters.
-  EventValue read(std::size_t event) const;
+  /// What all places counted. An Error: a counter gave nothing, so the sum would be too small.
+  Result<EventValue> read(std::size_t event) const;
+  /// What one thread counted, on all CPUs.
+  Result<EventValue> read(std::size_t event, pid_t tid) const;
 
   /// Descriptors to wait for records at, one a ring.
   const std::vector<int>& ring_descriptors() const { return ring_descriptors_; }
@@ -57,13 +70,18 @@ class OpenEvents {
   bool all_ended() const;
 
  private:
+  struct Counter {
+    Descriptor descriptor;
+    Place place;
+  };
+
   explicit OpenEvents(std::size_t events) : ids_(events), counters_(events) {}
   Result<void> open_at(std::vector<EventToOpen>& events, Place place, std::size_t ring_bytes,
-                       const Permissions& permissions, bool& gone);
+                       const Permissions& permissions, const Opener& opener, bool& gone);
   Result<void> write_to_ring(int event, Place place, std::size_t ring_bytes);
 
-  std::vector<std::vector<std::uint64_t>> ids_;    // by event
-  std::vector<std::vector<Descriptor>> counters_;  // by event
+  std::vector<std::vector<std::uint64_t>> ids_;  // by event
+  std::vector<std::vector<Counter>> counters_;   // by event
   std::map<Place, int, bool (*)(const Place&, const Place&)> ring_of_{
       [](const Place& a, const Place& b) { return a.cpu != b.cpu ? a.cpu < b.cpu : a.tid < b.tid; }};
   std::vector<RingBuffer> rings_;

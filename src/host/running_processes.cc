@@ -88,6 +88,15 @@ std::optional<RunningProcess> look_at_process(pid_t pid) {
   return process;
 }
 
+std::string name_of_thread(pid_t thread) { return first_line(fmt::format("/proc/{}/comm", thread)); }
+
+bool is_running(pid_t thread) {
+  const std::string line = first_line(fmt::format("/proc/{}/stat", thread));
+  const std::size_t name_end = line.rfind(") ");  // the name may hold anything
+  return name_end != std::string::npos && name_end + 2 < line.size() && line[name_end + 2] != 'Z' &&
+         line[name_end + 2] != 'X';
+}
+
 std::vector<pid_t> all_processes() { return numbers_in("/proc"); }
 
 std::vector<pid_t> threads_of(pid_t process) { return numbers_in(fmt::format("/proc/{}/task", process)); }

@@ -43,6 +43,12 @@ std::optional<RunningProcess> look_at_process(pid_t pid);
 
 std::vector<pid_t> all_processes();
 
+/// "" where there is no such thread.
+std::string name_of_thread(pid_t thread);
+
+/// Whether there is such a thread, and it is more than what its parent has not waited for yet.
+bool is_running(pid_t thread);
+
 /// The threads that a process has now; empty: there is no such process.
 std::vector<pid_t> threads_of(pid_t process);
 

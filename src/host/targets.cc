@@ -88,7 +88,8 @@ Result<std::vector<Place>> places_of(const Targets& targets, pid_t child) {
   if (tids.empty()) tids.push_back(started ? child : -1);
   std::vector<Place> places;
   for (const pid_t tid : tids) {
-    if (targets.per_thread && tid >= 0) {
+    const bool on_any_cpu = targets.per_thread || (targets.wherever && targets.cpus.empty());
+    if (on_any_cpu && tid >= 0) {
       places.push_back({.tid = tid, .cpu = -1, .started = started});
       continue;
     }

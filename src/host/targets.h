@@ -19,6 +19,7 @@ struct Targets {
   bool all_cpus = false;
   std::vector<int> cpus;    // -C; empty: all that are online
   bool per_thread = false;  // one ring a thread, and none for its children
+  bool wherever = false;    // counted only, so a thread needs no place on each CPU: -C alone says otherwise
   bool is_attached() const { return !processes.empty() || !threads.empty(); }
   /// Whether there is something to watch without a program to start.
   bool is_watching() const { return is_attached() || is_system(); }

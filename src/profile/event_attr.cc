@@ -11,6 +11,7 @@ std::uint64_t sample_type_of(const RecordingDescription& description) {
   if (description.raw_records) fields |= raw;
   if (description.data_sources) fields |= data_source;
   if (description.latencies) fields |= weight_struct;
+  if (description.physical_addresses) fields |= physical_address;
   if (description.callchain == CallchainMode::Dwarf) fields |= regs_user | stack_user;
   return fields;
 }
@@ -33,6 +34,7 @@ perf::EventAttr attr_of(const RecordingDescription& description, std::size_t ind
   if (event.exclude_hypervisor) attr.flags |= exclude_hypervisor;
   if (event.frequency) attr.flags |= perf::attr_flag::frequency;
   if (index == 0) attr.flags |= perf::attr_flag::mmap | comm | task | mmap2 | comm_exec | enable_on_exec | build_id;
+  if (index == 0 && description.data_mappings) attr.flags |= mmap_data;
   attr.branch_sample_type = description.branch_filter;
   if (description.callchain == CallchainMode::LastBranches) {
     attr.branch_sample_type |= perf::branch_filter::user | perf::branch_filter::call_stack;

@@ -62,6 +62,8 @@ struct RecordingDescription {
   bool raw_records = false;                                        // samples have their PEBS records
   bool data_sources = false;                                       // samples say where their data was
   bool latencies = false;                                          // and how long that took
+  bool physical_addresses = false;                                 // and its address in memory
+  bool data_mappings = false;                                      // the kernel tells of mappings of data, too
   bool inherit = true;
   int compression_level = 0;  // zstd's; 0: records are not compressed. Traces never are: perf could not read them
   Machine machine;

@@ -14,6 +14,7 @@ PAGES = pathlib.Path(__file__).resolve().parent / "help"
 
 #: Verbs of a verb.
 WATCHES = ("-p", "--pid", "-t", "--tid", "-a", "--all-cpus", "-C", "--cpu-list", "--per-thread")
+WATCHERS = ("record", "stat", "mem record", "c2c record")
 MORE = ("mem record", "mem report", "c2c record", "c2c report", "trace report")
 
 
@@ -65,7 +66,7 @@ class Help(unittest.TestCase):
                     if name in ("-h", "--help"):
                         continue
                     words = [name] if not value or value.startswith("[=") else [name, "1"]
-                    if verb == "record" and name in WATCHES:
+                    if verb in WATCHERS and name in WATCHES:
                         words += ["-o", "/nonexistent/perf.data"]  # or it would watch for ever
                     outcome = tool.run(*verb.split(), *words)
                     with self.subTest(verb=verb, option=name):

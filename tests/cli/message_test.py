@@ -61,10 +61,14 @@ class Arguments(unittest.TestCase):
         self.assertEqual(self.refused("stat", "--color", "green", "true"),
                          "zeroskid: --color green: no such choice\nhint: auto, always or never\n")
 
-    def test_stat_refuses_to_attach(self):
-        self.assertEqual(self.refused("stat", "-p", "1"),
+    def test_the_software_pmu_refuses_to_attach(self):
+        self.assertEqual(self.refused("topdown", "-p", "1", "true"),
                          "zeroskid: -p: attaching to a running process is not supported yet\n"
-                         "hint: start the program under zeroskid; `zeroskid record` can attach, by the kernel's sampling\n")
+                         "hint: start the program under zeroskid; `zeroskid record` and `zeroskid stat` can attach, by the "
+                         "kernel's counters\n")
+        self.assertEqual(self.refused("stat", "--pmu=sw", "-p", "1"),
+                         "zeroskid: --pmu=sw: -p watches a running process, and the software PMU sees only programs that "
+                         "it starts\nhint: --pmu=hw, or start the program under zeroskid\n")
 
     def test_an_unknown_event_is_answered_by_what_it_may_mean(self):
         for typed, meant in (("cycle", "cycles"), ("branchinstructions", "branch-instructions, branches"),

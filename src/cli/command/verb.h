@@ -27,6 +27,7 @@ extern const Verb kScriptVerb;
 extern const Verb kPlotVerb;
 extern const Verb kListVerb;
 extern const Verb kDoctorVerb;
+extern const Verb kCalibrateVerb;
 extern const Verb kBootVerb;
 
 }  // namespace zs::cli

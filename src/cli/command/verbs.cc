@@ -17,6 +17,7 @@ std::span<const Verb* const> verbs() {
       &kPlotVerb,
       &kListVerb,
       &kDoctorVerb,
+      &kCalibrateVerb,
       &kBootVerb,
   };
   // clang-format on

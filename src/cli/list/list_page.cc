@@ -312,6 +312,7 @@ std::string list_page(const arch::CpuModel& cpu, const std::vector<ListedEvent>&
     if (!verbose) continue;
     if (!event.aliases.empty()) page += "    also: " + joined(event.aliases) + "\n";
     if (!event.error.empty()) page += fmt::format("    error: {}\n", event.error);
+    if (!event.measured_here.empty()) page += fmt::format("    on this machine: {}\n", event.measured_here);
     if (event.needs == "kernel") {
       page += "    needs: the kernel's own counting\n";
     } else if (!event.needs.empty()) {
@@ -328,6 +329,7 @@ std::string list_json(const arch::CpuModel& cpu, const std::vector<ListedEvent>&
     Json json = {{"name", event.name}, {"class", name_of(event.kind)}, {"aliases", event.aliases}};
     if (!event.needs.empty()) json["needs"] = event.needs;
     if (!event.error.empty()) json["error"] = event.error;
+    if (!event.measured_here.empty()) json["measured_here"] = event.measured_here;
     if (event.config) {
       const PerfEvtSel select{*event.config};
       json["config"] = fmt::format("{:#x}", *event.config);

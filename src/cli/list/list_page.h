@@ -22,6 +22,7 @@ struct ListedEvent {
   ListedClass kind = ListedClass::NotModelled;
   std::string_view needs;               // NotModelled: the part of the core that no model has
   std::string_view error;               // Modelled: how far off it was measured to be
+  std::string measured_here;            // and by `calibrate`, on this machine; "": it was not
   std::optional<std::uint64_t> config;  // none for what the kernel counts
   arch::CounterSet counters;
   std::optional<arch::Precise> precise;  // none for what the kernel counts, and for libpfm4's

@@ -11,9 +11,11 @@
 #include "cli/command/verb.h"
 #include "cli/command/words.h"
 #include "cli/events/event_selection.h"
+#include "cli/list/known_errors.h"
 #include "cli/list/list_page.h"
 #include "cli/list/metric_list.h"
 #include "cli/list/model_list.h"
+#include "host/machine_facts.h"
 
 namespace zs::cli {
 namespace {
@@ -95,6 +97,7 @@ int run_list(const Arguments& arguments) {
   if (page.empty() || !globs.empty()) {
     const PfmNames pfm;
     std::vector<ListedEvent> events = list_events(model, pfm);
+    show_errors(kept_errors(calibration_file()), host::ask_cpuid().brand, model.name, events);
     if (!globs.empty()) {
       events = matching(events, globs);
     } else if (!options.verbose && !options.json) {

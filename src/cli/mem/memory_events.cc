@@ -2,6 +2,7 @@
 
 #include "arch/ibs.h"
 #include "arch/records/pebs.h"
+#include "host/memory_accesses.h"
 
 namespace zs::cli {
 namespace {
@@ -20,11 +21,19 @@ Result<std::vector<std::string>> memory_ops(const std::string& cpu, bool all, st
 
 }  // namespace
 
+Result<AccessTypes> access_types(const std::string& types) {
+  const bool both = types == "load,store" || types == "store,load";
+  const AccessTypes named{.loads = both || types == "load", .stores = both || types == "store"};
+  if (!named.loads && !named.stores)
+    return Error{"-t " + types + ": no such type of access", "load, store, or load,store"};
+  return named;
+}
+
 Result<std::vector<std::string>> memory_events(const std::string& types, std::uint64_t threshold,
                                                const arch::CpuModel& model) {
-  const bool loads = types == "load" || types == "load,store" || types == "store,load";
-  const bool stores = types == "store" || types == "load,store" || types == "store,load";
-  if (!loads && !stores) return Error{"-t " + types + ": no such type of access", "load, store, or load,store"};
+  const auto named = access_types(types);
+  if (!named) return named.error();
+  const auto [loads, stores] = *named;
   const std::string cpu(model.name);
   if (arch::has_ibs(model)) return memory_ops(cpu, loads && stores, threshold);
   if (!model.has_pebs()) {
@@ -43,6 +52,15 @@ Result<std::vector<std::string>> memory_events(const std::string& types, std::ui
   if (loads) events.push_back("cpu/mem-loads,ldlat=" + std::to_string(threshold) + "/P");
   if (stores && has_stores) events.emplace_back("cpu/mem-stores/P");
   return events;
+}
+
+Result<std::vector<std::string>> processors_memory_events(const std::string& types, std::uint64_t threshold) {
+  const auto named = access_types(types);
+  if (!named) return named.error();
+  return host::memory_access_events({.loads = named->loads,
+                                     .stores = named->stores,
+                                     .latency_threshold = threshold,
+                                     .threshold_said = threshold != kUsualLatencyThreshold});
 }
 
 }  // namespace zs::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "arch/cpu_model.h"
 #include "cli/command/words.h"
 #include "host/machine_facts.h"
 
@@ -20,7 +21,9 @@ std::string only_the_kernel(const BackEndWords& words) {
 }
 
 /// Opens a few events to find out: not to be asked where it does not matter.
-std::string usual_event() { return host::ask_this_machine().perf.instructions.worked() ? "cycles:P" : "cpu-clock"; }
+bool has_pmu() { return host::ask_this_machine().perf.instructions.worked(); }
+
+bool is_auto(const BackEndWords& words) { return words.pmu.empty() || words.pmu == "auto"; }
 
 Result<std::vector<host::KernelEvent>> events_of(const std::vector<std::string>& lists) {
   std::vector<host::KernelEvent> all;
@@ -62,32 +65,70 @@ Result<host::Targets> targets_of(const BackEndWords& words) {
 
 }  // namespace
 
-void add_back_end_options(CommandLine& line, BackEndWords& words) {
+void add_back_end_options(CommandLine& line, BackEndWords& words, const BackEndOptions& options) {
   line.group("Who counts");
   line.value("--pmu", words.pmu, "auto|hw|sw",
-             "The software PMU (sw), or the kernel through perf_event_open (hw), which has the processor's\n"
-             "events where there are any, and cpu-clock, page-faults; never both [auto: hw for what sw cannot do]");
+             options.kernels_own_events
+                 ? "The software PMU (sw), or the kernel through perf_event_open (hw), which has the processor's\n"
+                   "events where there are any, and cpu-clock, page-faults; never both [auto: hw for what sw cannot do]"
+                 : "The software PMU (sw), or the processor's through perf_event_open (hw), where there is one;\n"
+                   "never both [auto: hw for what sw cannot do]");
   line.values("-p,--pid", words.pids, "PID[,PID...]", "Processes that run already, and their threads and children");
-  line.values("-t,--tid", words.tids, "TID[,TID...]", "Threads that run already");
+  line.values(options.t_is_tid ? "-t,--tid" : "--tid", words.tids, "TID[,TID...]", "Threads that run already");
   line.flag("-a,--all-cpus", words.all_cpus, "The whole system");
   line.value("-C,--cpu-list", words.cpus, "CPU[-CPU][,...]", "These CPUs only");
-  line.flag("--per-thread", words.per_thread, "Each thread by itself, without those it starts: one ring a thread");
+  if (options.rings_by_thread)
+    line.flag("--per-thread", words.per_thread, "Each thread by itself, without those it starts: one ring a thread");
+}
+
+Result<void> check_back_end(const BackEndWords& words) {
+  if (words.pmu == "sw") {
+    const std::string because = only_the_kernel(words);
+    if (because.empty()) return {};
+    return Error{"--pmu=sw: " + because + ", and the software PMU sees only programs that it starts",
+                 "--pmu=hw, or start the program under zeroskid"};
+  }
+  if (!is_auto(words) && words.pmu != "hw") return Error{"--pmu=" + words.pmu + ": no such PMU", "auto, hw or sw"};
+  return {};
+}
+
+bool asks_for_the_kernel(const BackEndWords& words) {
+  return words.pmu == "hw" || (words.pmu != "sw" && !only_the_kernel(words).empty());
+}
+
+std::string why_software(const BackEndWords& words) {
+  if (words.pmu.empty()) return "";
+  if (words.pmu == "sw") return ", because --pmu=sw asks for it";
+  return has_pmu() ? ", because it can do all of this: --pmu=hw takes the processor's"
+                   : ", because this machine has no other that perf_event_open reaches";
+}
+
+std::string option_of_the_software_pmu(const RunOptions& run) {
+  const std::pair<bool, const char*> ours[] = {{run.virtual_time, "--virtual-time"},
+                                               {run.detail != "auto", "--detail"},
+                                               {!run.model_settings.empty(), "--model-set"},
+                                               {run.cores != 0, "--cores"},
+                                               {run.cpu.name != arch::kDefaultCpuModel, "--model"},
+                                               {run.precise_only, "--precise-only"}};
+  for (const auto& [given, option] : ours) {
+    if (given) return option;
+  }
+  return "";
+}
+
+Error not_the_kernels(const std::string& option) {
+  return {option + ": only the software PMU knows it, and here the kernel counts", "--pmu=sw, or leave it out"};
 }
 
 Result<std::optional<PerfEventsChoice>> choose_back_end(const BackEndWords& words,
-                                                        const std::vector<std::string>& lists) {
+                                                        const std::vector<std::string>& lists, UsualEvents usual) {
+  if (auto right = check_back_end(words); !right) return right.error();
+  if (words.pmu == "sw") return std::optional<PerfEventsChoice>();
   std::string because = only_the_kernel(words);
-  if (words.pmu == "sw") {
-    if (!because.empty())
-      return Error{"--pmu=sw: " + because + ", and the software PMU sees only programs that it starts",
-                   "--pmu=hw, or start the program under zeroskid"};
-    return std::optional<PerfEventsChoice>();
-  }
-  if (words.pmu != "auto" && words.pmu != "hw") return Error{"--pmu=" + words.pmu + ": no such PMU", "auto, hw or sw"};
 
-  const bool left_to_us = words.pmu == "auto" && because.empty();
+  const bool left_to_us = is_auto(words) && because.empty();
   if (left_to_us && lists.empty()) return std::optional<PerfEventsChoice>();
-  auto events = events_of(lists.empty() ? std::vector{usual_event()} : lists);
+  auto events = events_of(lists.empty() ? std::vector{usual(has_pmu())} : lists);
   if (left_to_us) {
     if (!events || !std::ranges::all_of(*events, host::is_software)) return std::optional<PerfEventsChoice>();
     because =

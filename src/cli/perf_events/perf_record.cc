@@ -221,7 +221,8 @@ Result<profile::RecordingDescription> describe_perf_events(const PerfEventsChoic
     if (!mask) return mask.error();
     description.interrupt_registers = *mask;
   }
-  description.data_sources = sampling.data_sources;
+  description.data_sources = description.data_mappings = sampling.data_sources;
+  description.physical_addresses = sampling.physical_addresses;
   description.latencies = sampling.latencies;
   description.inherit = sampling.inherit && !choice.targets.per_thread;
   description.machine = machine_of_the_kernel();
@@ -268,9 +269,11 @@ int record_perf_events(PerfRecording recording) {
   auto writer = profile::PerfDataWriter::create(recording.output, recording.description);
   if (!writer) return fail(writer.error());
   if (!recording.quiet) write_all(STDERR_FILENO, perf_events_line(recording.choice));
+  if (auto told = tell_kernel(recording.choice, *writer); !told) return fail(told.error());
   const host::Targets& targets = recording.choice.targets;
   if (targets.is_watching()) events->enable();
-  if (auto told = tell_what_runs(recording.choice, *writer); !told) return fail(told.error());
+  const bool data_too = recording.description.data_mappings;
+  if (auto told = tell_what_runs(recording.choice, data_too, *writer); !told) return fail(told.error());
 
   ProgressLine progress(progress_style(recording.quiet, recording.verbose));
   PerfRun run(*events, *writer, signals, progress);

@@ -21,7 +21,7 @@ struct PerfSampling {
   std::string callchain;                    // --call-graph; "fp" of -g; "" none
   std::string branches;                     // -b, -j; "" none
   std::string registers;                    // --intr-regs; "" none
-  bool data_sources = false, latencies = false;
+  bool data_sources = false, latencies = false, physical_addresses = false;
   bool inherit = true;
   std::uint64_t ring_pages = 128;
 };

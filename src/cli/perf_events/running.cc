@@ -13,7 +13,7 @@ namespace zs::cli {
 namespace {
 
 /// At time 0: before everything that the kernel tells.
-Result<void> tell_process(const host::RunningProcess& process, profile::PerfDataWriter& writer) {
+Result<void> tell_process(const host::RunningProcess& process, bool data_too, profile::PerfDataWriter& writer) {
   for (const host::RunningThread& thread : process.threads) {
     const bool first = thread.tid == process.pid;
     const profile::Fork fork{.pid = process.pid,
@@ -24,7 +24,7 @@ Result<void> tell_process(const host::RunningProcess& process, profile::PerfData
     if (auto told = writer.comm({.pid = process.pid, .tid = thread.tid, .name = thread.name}); !told) return told;
   }
   for (const host::RunningMapping& mapping : process.mappings) {
-    if ((mapping.protection & PROT_EXEC) == 0) continue;
+    if (!data_too && (mapping.protection & PROT_EXEC) == 0) continue;
     const profile::Mmap mmap{.pid = process.pid,
                              .tid = process.pid,
                              .start = mapping.start,
@@ -42,8 +42,12 @@ Result<void> tell_process(const host::RunningProcess& process, profile::PerfData
   return {};
 }
 
-/// Where the kernel's code is, if this user may know.
-Result<void> tell_kernel(profile::PerfDataWriter& writer) {
+}  // namespace
+
+Result<void> tell_kernel(const PerfEventsChoice& choice, profile::PerfDataWriter& writer) {
+  const bool in_the_kernel =
+      std::ranges::any_of(choice.events, [](const host::KernelEvent& event) { return event.attr.exclude_kernel == 0; });
+  if (!in_the_kernel) return {};
   const profile::KernelIdentity kernel = profile::running_kernel();
   std::string problem;
   const std::string symbols = profile::kallsyms_of(kernel, problem);
@@ -61,14 +65,7 @@ Result<void> tell_kernel(profile::PerfDataWriter& writer) {
                       .path = "[kernel.kallsyms]_text"});
 }
 
-}  // namespace
-
-Result<void> tell_what_runs(const PerfEventsChoice& choice, profile::PerfDataWriter& writer) {
-  const bool in_the_kernel =
-      std::ranges::any_of(choice.events, [](const host::KernelEvent& event) { return event.attr.exclude_kernel == 0; });
-  if (in_the_kernel) {
-    if (auto told = tell_kernel(writer); !told) return told;
-  }
+Result<void> tell_what_runs(const PerfEventsChoice& choice, bool data_too, profile::PerfDataWriter& writer) {
   std::set<pid_t> pids(choice.targets.processes.begin(), choice.targets.processes.end());
   for (const pid_t thread : choice.targets.threads) {
     if (const auto process = host::process_of(thread)) pids.insert(*process);
@@ -79,7 +76,7 @@ Result<void> tell_what_runs(const PerfEventsChoice& choice, profile::PerfDataWri
   for (const pid_t pid : pids) {
     const auto process = host::look_at_process(pid);
     if (!process) continue;  // it has ended meanwhile
-    if (auto told = tell_process(*process, writer); !told) return told;
+    if (auto told = tell_process(*process, data_too, writer); !told) return told;
   }
   return {};
 }

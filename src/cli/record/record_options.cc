@@ -21,6 +21,7 @@
 #include "cli/perf_events/back_end.h"
 #include "cli/record/compression_option.h"
 #include "cli/run/detail_choice.h"
+#include "host/memory_accesses.h"
 #include "profile/event_attr.h"
 #include "profile/perf_data.h"
 #include "session/pmu_plan.h"
@@ -336,28 +337,38 @@ Result<void> choose(const Words& words, RecordOptions& out) {
 Result<void> refuse_for_the_kernel(const Words& words, const RecordOptions& options) {
   const std::pair<bool, const char*> ours[] = {{words.raw, "-R"},
                                                {!words.skid.empty(), "--skid"},
+                                               {words.heap, "--heap"},
+                                               {words.no_heap, "--no-heap"},
+                                               {words.schedule_seed != 0, "--schedule-seed"},
                                                {!words.bound.max_size.empty(), "--max-size"},
                                                {words.bound.last_branches != 0, "-S"},
-                                               {options.trace_filter.any(), "--filter, --region or --thread"},
-                                               {words.run.virtual_time, "--virtual-time"},
-                                               {words.run.detail != "auto", "--detail"},
-                                               {!words.run.model_settings.empty(), "--model-set"},
-                                               {words.run.cores != 0, "--cores"},
-                                               {words.run.cpu.name != arch::kDefaultCpuModel, "--model"},
-                                               {words.run.precise_only, "--precise-only"}};
+                                               {options.trace_filter.any(), "--filter, --region or --thread"}};
   for (const auto& [given, option] : ours) {
-    if (given)
-      return Error{std::string(option) + ": only the software PMU knows it, and here the kernel counts",
-                   "--pmu=sw, or leave it out"};
+    if (given) return not_the_kernels(option);
   }
-  return {};
+  const std::string option = option_of_the_software_pmu(words.run);
+  return option.empty() ? Result<void>() : not_the_kernels(option);
 }
 
 /// Where the kernel counts: fills in out.perf_events, and leaves the rest alone.
 Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
-  if (words.kind != RecordKind::Plain) return {};
-  auto choice = choose_back_end(words.back_end, words.events);
+  if (words.kind == RecordKind::Branches) return {};
+  const bool memory = samples_memory(words.kind);
+  const bool kernel = asks_for_the_kernel(words.back_end);
+  std::vector<std::string> events = words.events;
+  if (memory && !kernel) {  // events of the kernel's own have no addresses
+    out.why_software = why_software(words.back_end);
+    return check_back_end(words.back_end);
+  }
+  if (memory && events.empty()) {
+    auto accesses = processors_memory_events(words.accesses, words.threshold);
+    if (!accesses) return Error{name_of(words.kind) + ": " + accesses.error().message, accesses.error().hint};
+    events = *std::move(accesses);
+  }
+  auto choice =
+      choose_back_end(words.back_end, events, [](bool pmu) -> std::string { return pmu ? "cycles:P" : "cpu-clock"; });
   if (!choice) return choice.error();
+  out.why_software = why_software(words.back_end);
   if (!*choice) return {};
   if (auto fits = refuse_for_the_kernel(words, out); !fits) return fits;
   if (!std::has_single_bit(words.ring_pages))
@@ -375,6 +386,7 @@ Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
                         .latencies = words.weight,
                         .inherit = !words.run.no_inherit};
   const host::Permissions permissions = host::ask_permissions();
+  sampling.physical_addresses = words.kind == RecordKind::CacheLines && host::may_see_the_kernel(permissions);
   if (leave_out_the_kernel((*choice)->events, permissions)) {
     out.notices.push_back(Error{"this user may not look into the kernel: only ring 3 is sampled",
                                 "as root: sysctl kernel.perf_event_paranoid=1"});
@@ -492,7 +504,7 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   Words words;
   words.kind = kind;
   words.run.t_is_tid = kind != RecordKind::Memory;
-  words.run.has_targets = kind == RecordKind::Plain;
+  words.run.has_targets = kind != RecordKind::Branches;
   if (memory) words.run.least_detail = session::Detail::Fast;
   if (kind == RecordKind::Branches) {
     add_trace_options(line, words, options.exports);
@@ -501,7 +513,7 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   }
   line.group("The recording");
   line.value("-o,--output", options.output, "FILE", "Where to [perf.data; an old one is kept as perf.data.old]");
-  if (kind == RecordKind::Plain) {
+  if (kind != RecordKind::Branches) {
     line.number("-m,--mmap-pages", words.ring_pages, 1, "N",
                 "With --pmu=hw: pages of memory for records, on each CPU; a power of two [128]");
   }
@@ -519,7 +531,10 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   }
   line.flag("-q,--quiet", options.quiet, "Say nothing but errors");
   line.flag("-v,--verbose", options.verbose, "Say more: interrupts, records");
-  if (kind == RecordKind::Plain) add_back_end_options(line, words.back_end);
+  if (kind != RecordKind::Branches)
+    add_back_end_options(
+        line, words.back_end,
+        {.rings_by_thread = true, .t_is_tid = kind != RecordKind::Memory, .kernels_own_events = !memory});
   if (kind == RecordKind::CacheLines) {
     line.number("--schedule-seed", words.schedule_seed, 0, "N",
                 "Another order of threads: each begins up to 20,000 cycles later, by chance [0: at once]");

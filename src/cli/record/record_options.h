@@ -32,6 +32,7 @@ struct RecordOptions {
   TraceBound bound;               // of a trace
   TraceFilterWords trace_filter;  // not placed yet
   std::size_t pmus = 0;           // banks the events take
+  std::string why_software;       // behind the first line: ", because --pmu=sw asks for it"
   std::vector<Error> notices;     // to be said before the program runs
   std::vector<std::string> program;
   std::optional<PerfRecording> perf_events;  // the kernel counts: what is above is not looked at

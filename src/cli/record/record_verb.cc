@@ -69,6 +69,16 @@ void summarise(const RecordOptions& options, const RecordSink& sink) {
     say(Error{"no event came as often as its period", "-c 1 samples every event"});
 }
 
+std::vector<std::string> command_line_of(const Arguments& arguments, RecordKind kind) {
+  std::vector<std::string> words{"zeroskid"};
+  const std::string name = name_of(kind);
+  const std::size_t blank = name.find(' ');
+  if (blank != std::string::npos)
+    words.push_back(name.substr(0, blank));  // of a verb's own verb the first word is gone
+  words.insert(words.end(), arguments.words.begin(), arguments.words.end());
+  return words;
+}
+
 int run(const Arguments& arguments, RecordKind kind) {
   RecordOptions options;
   if (const auto status = parse_record_options(arguments, options, kind)) return *status;
@@ -76,8 +86,7 @@ int run(const Arguments& arguments, RecordKind kind) {
     if (!options.quiet) {
       for (const Error& notice : options.notices) say(notice);
     }
-    options.perf_events->description.command_line = {"zeroskid"};
-    std::ranges::copy(arguments.words, std::back_inserter(options.perf_events->description.command_line));
+    options.perf_events->description.command_line = command_line_of(arguments, kind);
     return record_perf_events(*std::move(options.perf_events));
   }
   if (options.program.empty()) return export_trace(options.exports, options.quiet);
@@ -92,12 +101,7 @@ int run(const Arguments& arguments, RecordKind kind) {
     return kUsage;
   }
 
-  options.description.command_line = arguments.words;
-  const std::string name = name_of(kind);
-  if (name.find(' ') != std::string::npos) {  // of a verb's own verb the first word is gone
-    options.description.command_line.insert(options.description.command_line.begin(), name.substr(0, name.find(' ')));
-  }
-  options.description.command_line.insert(options.description.command_line.begin(), "zeroskid");
+  options.description.command_line = command_line_of(arguments, kind);
   OwnSignals signals;
   const bool had_old = is_recording_worth_keeping(options.output);
   auto writer = profile::PerfDataWriter::create(options.output, options.description);
@@ -111,7 +115,7 @@ int run(const Arguments& arguments, RecordKind kind) {
   Collector collector(sink, options.config, options.instruction_event, options.quiet,
                       [&](const Progress& now) { progress.show(now); });
   if (!options.quiet) {
-    std::string line = back_end_line(options.config, options.pmus);
+    std::string line = back_end_line(options.config, options.pmus, options.why_software);
     if (options.trace_filter.any())
       line.insert(line.size() - 1, "; of branches only: " + in_words(options.trace_filter));
     write_prose(STDERR_FILENO, line);

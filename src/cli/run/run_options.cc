@@ -69,7 +69,8 @@ void add_run_options(CommandLine& line, RunOptions& options) {
 }
 
 Result<void> check_run_options(const RunOptions& options) {
-  const char* const kHint = "start the program under zeroskid; `zeroskid record` can attach, by the kernel's sampling";
+  const char* const kHint =
+      "start the program under zeroskid; `zeroskid record` and `zeroskid stat` can attach, by the kernel's counters";
   if (!options.pid.empty()) return Error{"-p: attaching to a running process is not supported yet", kHint};
   if (!options.tid.empty()) return Error{"-t: attaching to a running thread is not supported yet", kHint};
   if (options.all_cpus) return Error{"-a: a software PMU sees the programs it runs, not the whole system", kHint};

@@ -52,14 +52,14 @@ void say_how_it_ended(const ProgramToRun& program, const ProgramEnd& end) {
   }
 }
 
-std::string back_end_line(const session::RecordingConfig& config, std::size_t pmus) {
+std::string back_end_line(const session::RecordingConfig& config, std::size_t pmus, const std::string& why) {
   std::string line = "# software PMU, model " + config.cpu_model;
   if (config.detail != session::Detail::Exact) line += ", its core modelled (" + core_in_words(config) + ")";
   if (pmus > 1) {
     line += "; " + std::to_string(config.events.size()) + " events take " + std::to_string(pmus) +
             " PMUs of it, and all count all the time";
   }
-  return line + "\n";
+  return line + why + "\n";
 }
 
 }  // namespace zs::cli

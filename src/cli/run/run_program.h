@@ -28,6 +28,7 @@ bool run_and_collect(const ProgramToRun& program, const session::RecordingConfig
 void say_how_it_ended(const ProgramToRun& program, const ProgramEnd& end);
 
 /// "# software PMU, model skylake-server@1" and, if they need more than one PMU, how many the events take.
-std::string back_end_line(const session::RecordingConfig& config, std::size_t pmus);
+/// why  ", because --pmu=sw asks for it", or nothing
+std::string back_end_line(const session::RecordingConfig& config, std::size_t pmus, const std::string& why = "");
 
 }  // namespace zs::cli

@@ -9,6 +9,7 @@
 #include "cli/command/say.h"
 #include "cli/events/event_selection.h"
 #include "cli/run/detail_choice.h"
+#include "cli/stat/perf_stat.h"
 #include "session/pmu_plan.h"
 #include "session/warm_up_error.h"
 
@@ -321,14 +322,18 @@ std::optional<int> parse_stat_options(const Arguments& arguments, StatOptions& o
   line.value("--color", out.colour, "auto|always|never", "When to colour [auto]");
   line.flag("-q,--quiet", out.quiet, "No progress line");
   line.flag("-v,--verbose", out.verbose, "A progress line in logs too");
+  out.run.has_targets = true;
+  add_back_end_options(line, out.back_end, {.rings_by_thread = false});
   add_run_options(line, out.run);
   line.exit_statuses(kStatusesOfRuns);
   if (const auto status = line.parse(arguments)) return status;
-  if (auto chosen = choose_counting(out); !chosen) {
+  auto chosen = choose_kernel_counting(out);
+  if (chosen && !out.perf_events) chosen = choose_counting(out);
+  if (!chosen) {
     say(chosen.error());
     return kUsage;
   }
-  if (line.program().empty()) {
+  if (line.program().empty() && !(out.perf_events && out.perf_events->targets.is_watching())) {
     say(Error{"no program to count", "zeroskid stat [OPTIONS] PROGRAM [ARGUMENTS]"});
     return kUsage;
   }

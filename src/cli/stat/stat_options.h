@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "cli/command/arguments.h"
 #include "cli/command/terminal.h"
+#include "cli/perf_events/back_end.h"
 #include "cli/run/follow_filter.h"
 #include "cli/run/run_options.h"
 #include "cli/stat/repeat_until.h"
@@ -33,7 +34,10 @@ struct StatOptions {
   std::string follow_list;  // --follow
   FollowOptions follow;
   RunOptions run;
+  BackEndWords back_end;
 
+  std::optional<PerfEventsChoice> perf_events;  // the kernel counts: of what is below, only the report is looked at
+  host::Permissions permissions;                // then
   session::RecordingConfig config;
   StatReport report;                    // events in the order of printing
   CountedColumns columns;               // what the printed events count

@@ -84,8 +84,9 @@ std::string times(const StatReport& report) {
                  elapsed.percent());
   }
   const StatRun& run = report.runs.front();
-  return print("\n%18.9f seconds time elapsed\n\n", run.elapsed) + print("%18.9f seconds user\n", run.user) +
-         print("%18.9f seconds sys\n\n", run.system);
+  const std::string wall = print("\n%18.9f seconds time elapsed\n\n", run.elapsed);
+  if (report.watched) return wall;  // it was not ours to wait for
+  return wall + print("%18.9f seconds user\n", run.user) + print("%18.9f seconds sys\n\n", run.system);
 }
 
 /// What stands before the event's columns (the thread, or nothing) and what it counted.
@@ -95,6 +96,7 @@ struct Row {
   Spread value;
   std::shared_ptr<const Counted> counted;  // of all events, in the row's thread
   Estimate estimate;                       // of the row's
+  CountedTime time;                        // where the kernel counted
 
   const session::UnitSums* units() const { return counted->units; }
 };
@@ -111,6 +113,16 @@ std::shared_ptr<const Counted> counted_by(const StatReport& report, const Thread
   return std::make_shared<const Counted>(std::move(counted));
 }
 
+CountedTime time_of(const StatReport& report, const ThreadTotals* thread, std::size_t event) {
+  if (thread != nullptr) return thread->times[event];
+  CountedTime sum;
+  for (const StatRun& run : report.runs) {
+    sum.enabled_ns += run.times[event].enabled_ns;
+    sum.running_ns += run.times[event].running_ns;
+  }
+  return sum;
+}
+
 std::vector<Row> rows_of(const StatReport& report) {
   std::vector<const ThreadTotals*> threads;
   for (const ThreadTotals& thread : report.threads) threads.push_back(&thread);
@@ -124,6 +136,7 @@ std::vector<Row> rows_of(const StatReport& report) {
       Row row{.thread = threads[i], .event = event, .value = {}, .counted = counted[i], .estimate = {}};
       row.estimate = estimate_of(*row.counted, event);
       row.value = threads[i] != nullptr ? Spread{.mean = std::round(row.estimate.value)} : spread_of(report, event);
+      if (report.by_kernel) row.time = time_of(report, threads[i], event);
       rows.push_back(std::move(row));
     }
   }
@@ -132,13 +145,31 @@ std::vector<Row> rows_of(const StatReport& report) {
 
 bool is_counted(const StatEvent& event) { return event.number_class != ValueClass::NotModelled; }
 
+/// Where the kernel counts, an event may never have been on: its thread did not run, or others had its counter.
+bool never_ran(const StatReport& report, const Row& row) { return report.by_kernel && row.time.running_ns == 0; }
+
+bool has_number(const StatReport& report, const Row& row) {
+  return is_counted(report.events[row.event]) && row.estimate.has_number() && !never_ran(report, row);
+}
+
+/// Of the time for which it was wanted; 0 if it never ran.
+double percent_running(const CountedTime& time) {
+  return time.enabled_ns == 0 ? 0 : 100 * static_cast<double>(time.running_ns) / static_cast<double>(time.enabled_ns);
+}
+
+/// "  (66.67%)", as perf marks what it scaled up to the whole time.
+std::string share_text(const StatReport& report, const Row& row) {
+  if (!report.by_kernel || row.time.running_ns == row.time.enabled_ns) return "";
+  return print("  (%.2f%%)", percent_running(row.time));
+}
+
 /// "exact"; "estimated ( +- 0.7 % ), 2.1 % in detail"
 std::string remark(const StatReport& report, const Row& row) {
   const StatEvent& event = report.events[row.event];
   if (!is_counted(event)) return event.reason;
   const ValueClass value_class = class_of(row.units(), event.number_class);
   std::string text(name_of(value_class));
-  if (value_class == ValueClass::Measured) text += ", zeroskid's share included";
+  if (value_class == ValueClass::Measured) text += report.by_kernel ? " by the kernel" : ", zeroskid's share included";
   if (value_class == ValueClass::Estimated) {
     const std::string interval = interval_text(row.estimate, false);
     if (!interval.empty()) text += " ( " + interval + " )";
@@ -149,11 +180,13 @@ std::string remark(const StatReport& report, const Row& row) {
 }
 
 /// "     1,234,567      instructions                     "
-std::string count_text(const StatEvent& event, const Row& row) {
+std::string count_text(const StatReport& report, const Row& row) {
+  const StatEvent& event = report.events[row.event];
   std::string number = with_separators(static_cast<std::uint64_t>(std::llround(row.value.mean)));
   if (event.milliseconds) number = print("%.2f", row.value.mean / kNsPerMs);
   if (!is_counted(event)) number = "<not modelled>";
   if (!row.estimate.has_number()) number = "too few";
+  if (never_ran(report, row)) number = "<not counted>";
   return print("%18s %-4s ", number.c_str(), event.milliseconds ? "msec" : "") + padded(event.name, 32) + " ";
 }
 
@@ -267,8 +300,22 @@ std::string class_json(const StatReport& report, const Row& row) {
   return json + (report.incomplete ? ", \"incomplete\" : true" : "");
 }
 
-/// perf's words for a count that is not there: no model, or seen too rarely.
-const char* no_count(const Row& row) { return row.estimate.has_number() ? "<not supported>" : "<not counted>"; }
+/// perf's words for a count that is not there: no model, or seen too rarely, or never on.
+const char* no_count(const StatReport& report, const Row& row) {
+  return row.estimate.has_number() && !never_ran(report, row) ? "<not supported>" : "<not counted>";
+}
+
+/// perf's columns: for how long it was counted, ns, and how much that is of the time for which it was wanted.
+struct RunTime {
+  std::uint64_t ns = 0;
+  std::string percent = "100.00";
+};
+RunTime run_time_of(const StatReport& report, const Row& row) {
+  if (!is_counted(report.events[row.event])) return {};
+  if (!report.by_kernel) return {.ns = run_time_ns(report)};
+  return {.ns = row.time.running_ns / report.runs.size(),
+          .percent = row.time.enabled_ns == 0 ? "100.00" : print("%.2f", percent_running(row.time))};
+}
 
 }  // namespace
 
@@ -284,26 +331,26 @@ void add_run(StatReport& report, StatRun run, const session::UnitSums& units) {
 double deviation_percent(const StatReport& report, std::size_t event) { return spread_of(report, event).percent(); }
 
 std::string stat_page(const StatReport& report, bool colour) {
-  std::string page = "\n Performance counter stats for '" + report.command + "'";
+  std::string page = "\n Performance counter stats for " + report.whose + "'" + report.command + "'";
   if (report.runs.size() > 1) page += " (" + std::to_string(report.runs.size()) + " runs)";
   page += ":\n\n";
   const std::vector<Row> rows = rows_of(report);
   const MetricCells cells = metric_cells(report, rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
-    const StatEvent& event = report.events[row.event];
     std::string text;
     if (row.thread != nullptr) {
       const std::string comm = row.thread->comm.empty() ? "?" : row.thread->comm;
       text = print("%16.16s-%-8d ", comm.c_str(), row.thread->tid);
     }
-    text += count_text(event, row);
+    text += count_text(report, row);
     const std::size_t indent = text.size();
     const std::vector<std::string>& behind = cells.by_row[i];
     if (cells.width != 0) text += padded(behind.empty() ? "" : behind.front(), cells.width) + "  ";
-    const bool number = is_counted(event) && row.estimate.has_number();
-    const std::string spread = report.runs.size() > 1 && number ? print("  ( +-%6.2f%% )", row.value.percent()) : "";
-    page.append(text).append(dimmed("# " + remark(report, row), colour)).append(spread).append("\n");
+    const bool spreads = report.runs.size() > 1 && has_number(report, row);
+    const std::string spread = spreads ? print("  ( +-%6.2f%% )", row.value.percent()) : "";
+    page.append(text).append(dimmed("# " + remark(report, row), colour)).append(spread);
+    page.append(share_text(report, row)).append("\n");
     for (std::size_t k = 1; k < behind.size(); ++k) page.append(indent, ' ').append(behind[k]).append("\n");
   }
   page += times(report) + why_no_deviation(report);
@@ -317,14 +364,14 @@ std::string stat_columns(const StatReport& report, const std::string& separator)
   std::string out;
   for (const Row& row : rows_of(report)) {
     const StatEvent& event = report.events[row.event];
-    const bool counted = is_counted(event);
-    const bool number = counted && row.estimate.has_number();
-    std::vector<std::string> columns = {number ? count_number(event, row.value.mean) : no_count(row),
+    const bool number = has_number(report, row);
+    std::vector<std::string> columns = {number ? count_number(event, row.value.mean) : no_count(report, row),
                                         event.milliseconds ? "msec" : "", event.name};
     if (row.thread != nullptr) columns.insert(columns.begin(), thread_name(*row.thread));
-    if (report.runs.size() > 1 && counted) columns.push_back(print("%.2f%%", row.value.percent()));
-    columns.push_back(std::to_string(counted ? run_time_ns(report) : 0));
-    columns.emplace_back("100.00");  // of the time it was counted
+    if (report.runs.size() > 1 && is_counted(event)) columns.push_back(print("%.2f%%", row.value.percent()));
+    const RunTime time = run_time_of(report, row);
+    columns.push_back(std::to_string(time.ns));
+    columns.push_back(time.percent);
     const std::vector<const StatMetric*> metrics = metrics_behind(report, row);
     const MetricColumns first = metrics.empty() ? MetricColumns{} : metric_columns(row, *metrics.front());
     out += line_of(columns, first, our_columns(report, row, &event, first), separator);
@@ -339,19 +386,18 @@ std::string stat_columns(const StatReport& report, const std::string& separator)
 
 std::string stat_json(const StatReport& report) {
   std::string out;
-  const std::uint64_t run_time = run_time_ns(report);
   for (const Row& row : rows_of(report)) {
     const StatEvent& event = report.events[row.event];
-    const bool counted = is_counted(event);
-    const bool number = counted && row.estimate.has_number();
+    const bool number = has_number(report, row);
     const std::string count =
-        number ? number_text(event.milliseconds ? row.value.mean / kNsPerMs : row.value.mean) : no_count(row);
+        number ? number_text(event.milliseconds ? row.value.mean / kNsPerMs : row.value.mean) : no_count(report, row);
+    const RunTime time = run_time_of(report, row);
     out += "{";
     if (row.thread != nullptr) out += "\"thread\" : " + json_text(thread_name(*row.thread)) + ", ";
     out += "\"counter-value\" : \"" + count + "\", \"unit\" : \"" + (event.milliseconds ? "msec" : "") +
            "\", \"event\" : " + json_text(event.name) + ", ";
     if (report.runs.size() > 1) out += print("\"variance\" : %.2f, ", number ? row.value.percent() : 0.0);
-    out += "\"event-runtime\" : " + std::to_string(counted ? run_time : 0) + ", \"pcnt-running\" : 100.00, ";
+    out += "\"event-runtime\" : " + std::to_string(time.ns) + ", \"pcnt-running\" : " + time.percent + ", ";
     const std::vector<const StatMetric*> metrics = metrics_behind(report, row);
     out += metrics.empty() ? "\"metric-value\" : 0.000000, \"metric-unit\" : \"\"" : metric_json(row, *metrics.front());
     out += ", " + class_json(report, row) + "}\n";

@@ -23,15 +23,19 @@ struct StatEvent {
 struct StatRun {
   std::vector<std::uint64_t> values;         // by event
   double elapsed = 0, user = 0, system = 0;  // seconds
+  std::vector<CountedTime> times;            // by event, where the kernel counted
 };
 
 struct StatReport {
-  std::string command;  // the words, joined by blanks
+  std::string command;  // the words, joined by blanks; or what was watched
+  std::string whose;    // before it: "process id "
   std::vector<StatEvent> events;
   std::vector<StatMetric> metrics;
   std::vector<StatRun> runs;          // at least one
   std::vector<ThreadTotals> threads;  // not empty: --per-thread
   bool incomplete = false;            // some process was killed before its last word
+  bool watched = false;               // it ran already, and goes on
+  bool by_kernel = false;             // through perf_event_open: nothing of zeroskid's is in it
   EstimatedColumns estimated;         // by event; empty: there are no estimates
   session::UnitSums units;            // what they follow from, of all runs; a thread has its own
 };

@@ -63,6 +63,46 @@ TEST(StatPage, RepeatedRunsGiveTheMeanAndItsDeviation) {
 )");
 }
 
+/// Two events that took turns, and one that never had its turn.
+StatReport of_the_kernel() {
+  StatReport r{.command = "1234",
+               .whose = "process id ",
+               .events = {{.name = "cycles", .number_class = ValueClass::Measured},
+                          {.name = "r01c0", .number_class = ValueClass::Measured},
+                          {.name = "cs", .number_class = ValueClass::Measured}},
+               .runs = {{.values = {3000, 7, 0},
+                         .elapsed = 1.5,
+                         .times = {{.enabled_ns = 900, .running_ns = 300},
+                                   {.enabled_ns = 900, .running_ns = 900},
+                                   {.enabled_ns = 900, .running_ns = 0}}}}};
+  r.by_kernel = r.watched = true;
+  return r;
+}
+
+TEST(StatPage, WhatTheKernelCountedIsMarkedAsPerfMarksIt) {
+  EXPECT_EQ(stat_page(of_the_kernel(), false), R"(
+ Performance counter stats for process id '1234':
+
+             3,000      cycles                           # measured by the kernel  (33.33%)
+                 7      r01c0                            # measured by the kernel
+     <not counted>      cs                               # measured by the kernel  (0.00%)
+
+       1.500000000 seconds time elapsed
+
+)");
+  EXPECT_EQ(stat_columns(of_the_kernel(), ","),
+            "3000,,cycles,300,33.33,,\n"
+            "7,,r01c0,900,100.00,,\n"
+            "<not counted>,,cs,0,0.00,,\n");
+  EXPECT_THAT(stat_json(of_the_kernel()), testing::HasSubstr(R"("event-runtime" : 300, "pcnt-running" : 33.33)"));
+}
+
+TEST(StatPage, OfRunsOfTheKernelsTimesAreMeans) {
+  StatReport r = of_the_kernel();
+  r.runs.push_back({.values = {5000, 7, 0}, .elapsed = 1, .times = {{900, 900}, {900, 900}, {900, 0}}});
+  EXPECT_THAT(stat_columns(r, ","), testing::StartsWith("4000,,cycles,25.00%,600,66.67,,\n"));
+}
+
 TEST(StatPage, SaysWhyRepeatedRunsDoNotDeviate) {
   StatReport same = report();
   same.runs.push_back(same.runs.front());

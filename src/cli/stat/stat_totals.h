@@ -11,11 +11,17 @@
 
 namespace zs::cli {
 
+/// Of a counter of the kernel's: it ran for less than it was enabled where events had to take turns.
+struct CountedTime {
+  std::uint64_t enabled_ns = 0, running_ns = 0;
+};
+
 struct ThreadTotals {
   std::int32_t pid = 0, tid = 0;
   std::string comm;                   // its last name
   std::vector<std::uint64_t> values;  // by event
   session::UnitSums units;            // of the estimated events
+  std::vector<CountedTime> times;     // by event, where the kernel counted
 };
 
 class StatTotals final : public RecordingSink {

@@ -19,6 +19,7 @@
 #include "cli/run/progress_line.h"
 #include "cli/run/region_options.h"
 #include "cli/run/run_program.h"
+#include "cli/stat/perf_stat.h"
 #include "cli/stat/stat_options.h"
 #include "cli/stat/stat_page.h"
 #include "cli/stat/stat_regions.h"
@@ -53,7 +54,8 @@ class StatSink final : public RecordingSink {
             [this](const profile::RegionSpan& span) { output_.add(window_csv_region(span)); }),
         regions_(regions) {
     if (!options.has_windows()) return;
-    if (options.window_format == WindowFormat::Page) output_.add(back_end_line(options.config, options.pmus));
+    if (options.window_format == WindowFormat::Page)
+      output_.add(back_end_line(options.config, options.pmus, why_software(options.back_end)));
     output_.add(page_.head());
   }
   StatSink(const StatSink&) = delete;
@@ -135,7 +137,8 @@ std::string printed(const StatOptions& options, const std::vector<RegionTotals>&
   }
   const std::string blocks = regions_page(regions, columns);
   if (windows) return blocks.empty() ? "" : "\n" + blocks;
-  const std::string page = back_end_line(options.config, options.pmus) + detail_line(options.config, report.units) +
+  const std::string page = back_end_line(options.config, options.pmus, why_software(options.back_end)) +
+                           detail_line(options.config, report.units) +
                            stat_page(report, use_colour(options.colour_choice, descriptor)) + blocks;
   return report::folded(page, terminal_width(descriptor));
 }
@@ -159,6 +162,7 @@ int status_for_regions(const StatOptions& options, const std::vector<RegionTotal
 int run_stat(const Arguments& arguments) {
   StatOptions options;
   if (const auto status = parse_stat_options(arguments, options)) return *status;
+  if (options.perf_events) return stat_perf_events(options);
   ProgramToRun program;
   if (const int status = find_program_to_run(options.program, program); status != 0) return status;
   options.report.command = joined(options.program);

@@ -1,0 +1,161 @@
+#include "cli/stat/perf_stat.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "cli/command/exit_status.h"
+#include "cli/command/output.h"
+#include "cli/command/program_search.h"
+#include "cli/command/say.h"
+#include "cli/command/words.h"
+#include "cli/perf_events/perf_count.h"
+#include "cli/run/run_program.h"
+#include "report/fit.h"
+
+namespace zs::cli {
+namespace {
+
+using profile::ValueClass;
+
+/// perf's usual ones, as far as there can be any.
+std::string usual_counts(bool pmu) {
+  const std::string of_the_kernel = "task-clock,context-switches,cpu-migrations,page-faults";
+  return pmu ? of_the_kernel + ",cycles,instructions,branches,branch-misses" : of_the_kernel;
+}
+
+/// An option among these that the software PMU alone knows; "" if none was given.
+std::string option_of_the_software_pmu(const StatOptions& options) {
+  const std::pair<bool, const char*> ours[] = {
+      {!options.metrics.empty(), "-M"},         {options.detail != 0, "-d"},
+      {!options.windows.every.empty(), "-I"},   {!options.windows.skid.empty(), "--skid"},
+      {!options.regions.empty(), "--region"},   {!options.format.empty(), "--format"},
+      {options.per_process, "--per-process"},   {!options.follow_list.empty(), "--follow"},
+      {!options.follow.comm.empty(), "--comm"}, {!options.repeat_until.empty(), "--repeat-until"}};
+  for (const auto& [given, option] : ours) {
+    if (given) return option;
+  }
+  return option_of_the_software_pmu(options.run);
+}
+
+bool is_clock(const host::KernelEvent& event) {
+  return host::is_software(event) &&
+         (event.attr.config == PERF_COUNT_SW_TASK_CLOCK || event.attr.config == PERF_COUNT_SW_CPU_CLOCK);
+}
+
+/// As perf names an event from which it took ring 0 itself.
+std::string name_without_the_kernel(const std::string& name) { return name + (name.ends_with('/') ? "u" : ":u"); }
+
+/// "process id ", "1234"
+void name_the_targets(const BackEndWords& words, StatReport& report) {
+  report.whose = !words.pids.empty() ? "process id " : !words.tids.empty() ? "thread id " : "";
+  if (!words.pids.empty() || !words.tids.empty()) {
+    report.command = joined(words.pids.empty() ? words.tids : words.pids, ",");
+  } else {
+    report.command = words.cpus.empty() ? "system wide" : "CPU(s) " + words.cpus;
+  }
+}
+
+double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; }
+
+void take(const std::vector<host::EventValue>& from, std::vector<std::uint64_t>& values,
+          std::vector<CountedTime>& times) {
+  for (const host::EventValue& value : from) {
+    values.push_back(value.scaled());
+    times.push_back({.enabled_ns = value.enabled_ns, .running_ns = value.running_ns});
+  }
+}
+
+void add_counts(const PerfCounts& counts, StatReport& report) {
+  StatRun run{.elapsed = counts.elapsed_seconds,
+              .user = seconds(counts.usage.ru_utime),
+              .system = seconds(counts.usage.ru_stime)};
+  take(counts.values, run.values, run.times);
+  report.runs.push_back(std::move(run));
+  for (const CountedThread& thread : counts.threads) {
+    ThreadTotals& row = report.threads.emplace_back();
+    row.pid = thread.pid;
+    row.tid = thread.tid;
+    row.comm = thread.name;
+    take(thread.values, row.values, row.times);
+  }
+}
+
+std::string printed(const StatOptions& options, int descriptor) {
+  const StatReport& report = options.report;
+  if (options.json) return stat_json(report);
+  if (!options.separator.empty()) return stat_columns(report, options.separator);
+  return report::folded(
+      perf_events_line(*options.perf_events) + stat_page(report, use_colour(options.colour_choice, descriptor)),
+      terminal_width(descriptor));
+}
+
+}  // namespace
+
+Result<void> choose_kernel_counting(StatOptions& out) {
+  const std::string ours = option_of_the_software_pmu(out);
+  if (!ours.empty() && !asks_for_the_kernel(out.back_end)) return {};  // it can count the kernel's events, too
+  auto choice = choose_back_end(out.back_end, out.events, usual_counts);
+  if (!choice) return choice.error();
+  if (!*choice) return {};
+  if (!ours.empty()) return not_the_kernels(ours);
+  if (!parse_colour(out.colour, out.colour_choice))
+    return Error{"--color " + out.colour + ": no such choice", "auto, always or never"};
+  if (out.json && !out.separator.empty()) return Error{"-x and -j exclude each other", ""};
+  if (out.separator == "\\t") out.separator = "\t";
+  const host::Targets& targets = (*choice)->targets;
+  if (out.per_thread && !targets.is_attached()) {
+    return Error{"--per-thread: the kernel counts threads by themselves that are there when it begins",
+                 "-p or -t names them; --pmu=sw tells those of a program apart that it starts"};
+  }
+  if (out.repeat > 1 && targets.is_watching())
+    return Error{"-r: what runs already cannot be run again", "leave it out, or start a program"};
+  out.permissions = host::ask_permissions();
+  const bool changed = leave_out_the_kernel((*choice)->events, out.permissions);
+  for (const host::KernelEvent& event : (*choice)->events) {
+    const bool without = changed && !event.rings_said;
+    out.report.events.push_back({.name = without ? name_without_the_kernel(event.name) : event.name,
+                                 .milliseconds = is_clock(event),
+                                 .number_class = ValueClass::Measured});
+  }
+  out.report.by_kernel = true;
+  out.report.watched = targets.is_watching();
+  if (out.report.watched) name_the_targets(out.back_end, out.report);
+  out.perf_events = **std::move(choice);
+  return {};
+}
+
+int stat_perf_events(StatOptions& options) {
+  PerfCounting counting{.events = options.perf_events->events,
+                        .targets = options.perf_events->targets,
+                        .permissions = options.permissions,
+                        .inherit = !options.run.no_inherit,
+                        .by_thread = options.per_thread,
+                        .path = "",
+                        .argv = options.program};
+  if (!options.program.empty()) {
+    SearchFailure failure;
+    if (!find_program(options.program.front(), std::getenv("PATH"), counting.path, failure)) {
+      say(failure.error);
+      return failure.exit_status;
+    }
+    if (!counting.targets.is_watching()) options.report.command = joined(options.program);
+  }
+  Output output;
+  if (const auto status = output.open_file(options.output)) return *status;
+  OwnSignals signals;
+  ProgramEnd end;
+  for (std::uint64_t i = 0; i < options.repeat && !signals.asked_to_end(); ++i) {
+    const auto counts = count_perf_events(counting, signals);
+    if (!counts) {
+      say(counts.error());
+      return kToolFailed;
+    }
+    end.wait_status = counts->wait_status;
+    if (!options.program.empty()) say_how_it_ended({.runner = "", .path = "", .argv = options.program}, end);
+    add_counts(*counts, options.report);
+  }
+  output.add(printed(options, output.descriptor()));
+  return output.flush() ? exit_status_of(end.wait_status) : kToolFailed;
+}
+
+}  // namespace zs::cli

@@ -1,0 +1,15 @@
+// `zeroskid stat` where the kernel counts.
+#pragma once
+
+#include "base/result.h"
+#include "cli/stat/stat_options.h"
+
+namespace zs::cli {
+
+/// Where the kernel counts: fills in out.perf_events and the report's columns. Else nothing is changed.
+Result<void> choose_kernel_counting(StatOptions& out);
+
+/// returns the exit status: the program's, where there is one
+int stat_perf_events(StatOptions& options);
+
+}  // namespace zs::cli
