@@ -120,6 +120,15 @@ class Laboratory(unittest.TestCase):
         (samples,) = re.findall(r"^# Samples: (\d+) of", text, re.MULTILINE)
         self.assertGreater(int(samples), 2000)
 
+    def test_every_way_samples_the_usual_event_and_branches(self):
+        for how in ("pmi", "pebs", "pdist", "3"):
+            for event in ((), ("-e", "branches")):
+                with self.subTest(how=how, event=event):
+                    path = os.path.join(self.folder, "usual")
+                    run(ZEROSKID, "record", "-q", "--skid", how, *event, "-o", path, "--", "/bin/true")
+                    text = run(ZEROSKID, "report", "--skid", "-i", path).stdout
+                    self.assertGreater(int(re.search(r"^# Samples: (\d+) of", text, re.MULTILINE)[1]), 10)
+
     def test_raw_samples_are_decoded(self):
         text = run(ZEROSKID, "script", "--raw", "-i", self.record("--skid", "3")).stdout
         self.assertRegex(text, r"\nskid: overflowed at [0-9a-f]+, 4 instructions before what is shown\n")

@@ -67,7 +67,7 @@ Result<void> check(const EventSpec& event, const std::string& option, bool by_pe
   // What the core model tells of may belong to a time and to no instruction.
   const bool of_an_instruction =
       is_precise || (row != nullptr && row->tick == arch::Tick::None && event.detail == session::Detail::Exact);
-  if (by_pebs ? !is_precise : !of_an_instruction) {
+  if (!of_an_instruction) {
     return Error{event.name + ": belongs to no instruction that " + option + " could be late after",
                  "-e instructions, or another event that `zeroskid list` calls precise"};
   }
