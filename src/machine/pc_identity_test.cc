@@ -85,8 +85,8 @@ TEST(PcCpuid, Zen4IsAmdsWithItsCachesAndCountersInLeavesOfItsOwn) {
   EXPECT_EQ(cpuid.cpuid(0x80000001, 0).ecx & (1u << 22 | 1u << 23), 1u << 22 | 1u << 23);
   EXPECT_EQ(cpuid.cpuid(1, 0).edx & 1u << 21, 0u) << "no Debug Store";
   EXPECT_EQ(cpuid.cpuid(0x0A, 0).eax, 0u);
-  EXPECT_EQ(cpuid.cpuid(0x80000022, 0).eax, 1u);
-  EXPECT_EQ(cpuid.cpuid(0x80000022, 0).ebx, 6u);
+  EXPECT_EQ(cpuid.cpuid(0x80000022, 0).eax, 3u);
+  EXPECT_EQ(cpuid.cpuid(0x80000022, 0).ebx, 0x106u);
   const std::uint32_t caches[][4] = {{0x121, 0x01C0003F, 0x3F, 0},
                                      {0x122, 0x01C0003F, 0x3F, 0},
                                      {0x143, 0x01C0003F, 0x7FF, 2},

@@ -84,7 +84,7 @@ std::string times(const StatReport& report) {
                  elapsed.percent());
   }
   const StatRun& run = report.runs.front();
-  const std::string wall = print("\n%18.9f seconds time elapsed\n\n", run.elapsed);
+  std::string wall = print("\n%18.9f seconds time elapsed\n\n", run.elapsed);
   if (report.watched) return wall;  // it was not ours to wait for
   return wall + print("%18.9f seconds user\n", run.user) + print("%18.9f seconds sys\n\n", run.system);
 }
