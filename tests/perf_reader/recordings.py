@@ -1,10 +1,10 @@
-"""For tests of this folder: running a tool, and the records of a perf.data file."""
+"""For tests of recordings: running a tool, and the records of a perf.data file."""
 import pathlib
 import struct
 import subprocess
 
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/", "LC_ALL": "C"}
-MMAP2, AUXTRACE, COMPRESSED = 10, 71, 81
+MMAP2, AUX, AUXTRACE, COMPRESSED = 10, 11, 71, 81
 
 
 def run(*words, folder=None, status=0, environment=None):
