@@ -118,22 +118,7 @@ target: nop
         cli
         hlt
 
-resume:    dd 0
-pmi_count: dd 0
-
-protection:
-        add esp, 4                      ; the error code
-        push eax
-        mov eax, [resume]
-        mov [esp + 4], eax
-        pop eax
-        iretd
-
-pmi:    push eax
-        inc dword [pmi_count]
-        apic_set APIC_EOI, 0
-        pop eax
-        iretd
+%include "resume32.inc"
 
 ; Prints "PMI N RIP LOW IbsOpCtl HIGH LOW"
 show_pmi:
