@@ -186,7 +186,8 @@ class Counted(PerfEvents):
     @unittest.skipUnless(shutil.which("perf"), "stock perf is not installed")
     def test_counts_are_those_of_stock_perf(self):
         """Page faults of a program that makes some thousand itself, its children's too: in turns, the medians."""
-        touches = ["python3", "-I", "-S", "-c", "import os; b = bytearray(16 << 20)\nif os.fork() == 0: c = bytearray(8 << 20)"]
+        touches = ["python3", "-I", "-S", "-c",
+                   "import os; b = bytearray(16 << 20)\nif os.fork() == 0: c = bytearray(8 << 20)\nelse: os.wait()"]
         ours, theirs = [], []
         for _ in range(3):
             ours.append(int(self.columns("--pmu=hw", "-e", "page-faults", "--", *touches)["page-faults"][0]))
@@ -248,6 +249,45 @@ class Counted(PerfEvents):
         self.assertIn(" Performance counter stats for 'system wide':\n", outcome.err)
         cpu = self.columns("-C", "0", "-e", "cpu-clock", "sleep", "0.2")["cpu-clock"]
         self.assertAlmostEqual(float(cpu[0]), 200, delta=150)  # however busy it is
+
+    def test_intervals_add_up_to_the_whole(self):
+        """Nothing is counted twice or left out, the last rest included."""
+        touches = ["python3", "-I", "-S", "-c",
+                   "for _ in range(9): b = bytearray(8 << 20)\nfor i in range(4000000): pass"]
+        outcome = self.run_here("stat", "-j", "-I", "50", "-e", "task-clock,page-faults", *touches)
+        self.assertEqual(outcome.status, 0, outcome.err)
+        rows = [json.loads(line) for line in outcome.err.splitlines()]
+        clock, faults = ([row for row in rows if row["event"] == name] for name in ("task-clock", "page-faults"))
+        self.assertGreater(len(clock), 3)
+        self.assertEqual([row["interval"] for row in clock], [row["interval"] for row in faults])
+        self.assertEqual(sorted({row["interval"] for row in clock}), [row["interval"] for row in clock])
+        whole = int(self.columns("--pmu=hw", "-e", "page-faults", "--", *touches)["page-faults"][0])
+        sum_of_all = sum(float(row["counter-value"]) for row in faults if row["counter-value"] != "<not counted>")
+        self.assertAlmostEqual(sum_of_all, whole, delta=0.05 * whole)
+
+    def test_the_intervals_of_a_page_and_of_columns(self):
+        words = ["-I", "40", "-e", "task-clock", "sh", "-c", BUSY]
+        head, first = self.run_here("stat", "--pmu=hw", *words).err.splitlines()[1:3]
+        self.assertEqual(head, "#           time             counts unit events")
+        self.assertRegex(first, r"^ {5}\d\.\d{9} +\d+\.\d\d msec task-clock +# measured by the kernel$")
+        self.assertRegex(self.run_here("stat", "-x;", *words).err.splitlines()[0],
+                         r"^ {5}\d\.\d{9};\d+\.\d\d;msec;task-clock;\d+;100\.00;;$")
+        program = self.program("while :; do :; done")
+        outcome = self.run_here("stat", "--per-thread", "-I", "100", "-e", "task-clock", "-p", program.pid, "sleep", "0.25")
+        self.assertGreater(len(re.findall(rf"^ +\d\.\d{{9}} +sh-{program.pid} ", outcome.err, re.M)), 1)
+
+    def test_plot_draws_intervals(self):
+        self.run_here("stat", "-I", "40", "-x,", "-o", "rows.csv", "-e", "task-clock", "sh", "-c", BUSY)
+        self.assertIn("task-clock (msec) per second", self.run_here("plot", "rows.csv").out)
+
+    def test_intervals_that_the_kernel_does_not_know(self):
+        for words, said in ((["-I", "100i"], "-I in other units than milliseconds: only the software PMU knows it"),
+                            (["-I", "5", "-I", "7"], "more than one -I: only the software PMU knows it"),
+                            (["-I", "0"], "-I 0: a window of 0 never begins"),
+                            (["-I", "5", "-r", "2"], "-I and -r exclude each other")):
+            outcome = self.run_here("stat", "--pmu=hw", "-e", "task-clock", *words, "true")
+            self.assertIn(said, outcome.err)
+            self.assertEqual(outcome.status, 129)
 
     def test_repeated_runs(self):
         outcome = self.run_here("stat", "--pmu=hw", "-r", "3", "-e", "page-faults", "true")
@@ -353,8 +393,8 @@ class CountedByNobody(PerfEvents):
             self.refused("ENOENT: this machine has no PMU that counts it", *words, "true", status=125)
 
     def test_options_of_the_software_pmu_are_not_passed_over(self):
-        for words in (["-M", "IPC"], ["-d"], ["-I", "10i"], ["--per-process"], ["--comm", "x"], ["--virtual-time"],
-                      ["--detail", "full"], ["--model", "zen4"], ["--region", "main"], ["--follow", "none"]):
+        for words in (["-M", "IPC"], ["-d"], ["--per-process"], ["--comm", "x"], ["--virtual-time"], ["--detail", "full"],
+                      ["--model", "zen4"], ["--region", "main"], ["--follow", "none"]):
             self.refused(f"{words[0]}: only the software PMU knows it", "--pmu=hw", *words, "true")
 
     def test_what_cannot_be(self):

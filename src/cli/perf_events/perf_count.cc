@@ -32,18 +32,107 @@ std::map<pid_t, CountedThread> names_of(const std::vector<host::Place>& places) 
   return threads;
 }
 
-void wait_for_program(pid_t program, OwnSignals& signals, PerfCounts& counts) {
-  pollfd source{.fd = signals.descriptor(), .events = POLLIN, .revents = 0};
+host::EventValue since(const host::EventValue& now, const host::EventValue& before) {
+  return {.value = now.value - before.value,
+          .enabled_ns = now.enabled_ns - before.enabled_ns,
+          .running_ns = now.running_ns - before.running_ns};
+}
+
+/// Reads the counters, at the end and, where that is wanted, again and again before it.
+class Reader {
+ public:
+  Reader(const PerfCounting& counting, const std::vector<host::EventToOpen>& counters, const host::OpenEvents& events,
+         const std::map<pid_t, CountedThread>& threads)
+      : counting_(counting), counters_(counters), events_(events) {
+    before_.values.resize(counters.size());
+    for (const auto& [tid, thread] : threads) {
+      before_.threads.push_back(thread);
+      before_.threads.back().values.resize(counters.size());
+    }
+  }
+
+  void start() { next_ = started_ = Clock::now(), next_ += counting_.every; }
+  double elapsed_seconds() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
+
+  /// Waits for the source, for a breath or to the next reading.
+  void wait(pollfd source) {
+    int milliseconds = kBreathMs;
+    if (counting_.every.count() != 0) {
+      const auto rest = std::chrono::ceil<std::chrono::milliseconds>(next_ - Clock::now());
+      milliseconds = static_cast<int>(std::clamp<std::chrono::milliseconds::rep>(rest.count(), 0, kBreathMs));
+    }
+    poll(&source, 1, milliseconds);
+    if (counting_.every.count() == 0 || Clock::now() < next_) return;
+    tell(elapsed_seconds());
+    while (next_ <= Clock::now()) next_ += counting_.every;
+  }
+
+  /// The last reading. An Error: this one or one before it gave nothing.
+  Result<PerfCounts> finish(double elapsed_seconds) {
+    if (counting_.every.count() != 0) tell(elapsed_seconds);
+    if (failure_) return *failure_;
+    return now(elapsed_seconds);
+  }
+
+ private:
+  Result<PerfCounts> now(double elapsed_seconds) const {
+    PerfCounts counts = before_;
+    counts.elapsed_seconds = elapsed_seconds;
+    for (std::size_t i = 0; i < counters_.size(); ++i) {
+      const auto failed = [&](const Error& error) {
+        return Error{counters_[i].name + ": " + error.message, error.hint};
+      };
+      const auto value = events_.read(i);
+      if (!value) return failed(value.error());
+      counts.values[i] = *value;
+      for (CountedThread& thread : counts.threads) {
+        const auto its = events_.read(i, thread.tid);
+        if (!its) return failed(its.error());
+        thread.values[i] = *its;
+      }
+    }
+    return counts;
+  }
+
+  /// A failure is kept for the end: the program goes on meanwhile.
+  void tell(double elapsed_seconds) {
+    if (failure_) return;
+    auto counts = now(elapsed_seconds);
+    if (!counts) {
+      failure_ = counts.error();
+      return;
+    }
+    PerfCounts difference = *counts;
+    const auto subtract = [](std::vector<host::EventValue>& values, const std::vector<host::EventValue>& before) {
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = since(values[i], before[i]);
+    };
+    subtract(difference.values, before_.values);
+    for (std::size_t i = 0; i < difference.threads.size(); ++i)
+      subtract(difference.threads[i].values, before_.threads[i].values);
+    counting_.each_time(difference);
+    before_ = *std::move(counts);
+  }
+
+  const PerfCounting& counting_;
+  const std::vector<host::EventToOpen>& counters_;
+  const host::OpenEvents& events_;
+  Clock::time_point started_, next_;
+  PerfCounts before_;  // as of the last reading
+  std::optional<Error> failure_;
+};
+
+void wait_for_program(pid_t program, OwnSignals& signals, Reader& reader, PerfCounts& counts) {
+  const pollfd source{.fd = signals.descriptor(), .events = POLLIN, .revents = 0};
   while (wait4(program, &counts.wait_status, WNOHANG, &counts.usage) != program) {
-    poll(&source, 1, kBreathMs);
+    reader.wait(source);
     signals.pass_on(program);
   }
 }
 
-void wait_for_watched(const std::vector<host::Place>& places, OwnSignals& signals) {
-  pollfd source{.fd = signals.descriptor(), .events = POLLIN, .revents = 0};
+void wait_for_watched(const std::vector<host::Place>& places, OwnSignals& signals, Reader& reader) {
+  const pollfd source{.fd = signals.descriptor(), .events = POLLIN, .revents = 0};
   const auto goes_on = [](const host::Place& place) { return place.tid < 0 || host::is_running(place.tid); };
-  while (!signals.take_request_to_end() && std::ranges::any_of(places, goes_on)) poll(&source, 1, kBreathMs);
+  while (!signals.take_request_to_end() && std::ranges::any_of(places, goes_on)) reader.wait(source);
 }
 
 }  // namespace
@@ -79,30 +168,22 @@ Result<PerfCounts> count_perf_events(const PerfCounting& counting, OwnSignals& s
   auto events = host::OpenEvents::open(counters, *places, 0, counting.permissions, counting.opener);
   if (!events) return events.error();
 
-  PerfCounts counts;
-  std::map<pid_t, CountedThread> threads;
-  if (counting.by_thread) threads = names_of(*places);
+  Reader reader(counting, counters, *events, counting.by_thread ? names_of(*places) : std::map<pid_t, CountedThread>());
+  PerfCounts end;
   if (targets.is_watching()) events->enable();
-  const Clock::time_point start = Clock::now();
+  reader.start();
   if (program) {
     if (auto went = program->let_go(); !went) return went.error();
-    wait_for_program(program->pid(), signals, counts);
+    wait_for_program(program->pid(), signals, reader, end);
   } else {
-    wait_for_watched(*places, signals);
+    wait_for_watched(*places, signals, reader);
   }
-  counts.elapsed_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  const double elapsed_seconds = reader.elapsed_seconds();
   events->disable();
-  for (std::size_t i = 0; i < counters.size(); ++i) {
-    const auto value = events->read(i);
-    if (!value) return Error{counters[i].name + ": " + value.error().message, value.error().hint};
-    counts.values.push_back(*value);
-    for (auto& [tid, thread] : threads) {
-      const auto its = events->read(i, tid);
-      if (!its) return Error{counters[i].name + ": " + its.error().message, its.error().hint};
-      thread.values.push_back(*its);
-    }
-  }
-  for (auto& [tid, thread] : threads) counts.threads.push_back(std::move(thread));
+  auto counts = reader.finish(elapsed_seconds);
+  if (!counts) return counts.error();
+  counts->wait_status = end.wait_status;
+  counts->usage = end.usage;
   return counts;
 }
 

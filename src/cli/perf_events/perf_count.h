@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,20 +17,6 @@
 
 namespace zs::cli {
 
-struct PerfCounting {
-  std::vector<host::KernelEvent> events;
-  host::Targets targets;
-  host::Permissions permissions;
-  bool inherit = true;            // children too
-  bool by_thread = false;         // also each of the threads that are watched
-  std::string path;               // of the program; "": none
-  std::vector<std::string> argv;  // its words
-  host::Opener opener = host::kernel_opener();
-};
-
-/// Opened for counting alone: no samples, and so nothing that needs to be precise.
-std::vector<host::EventToOpen> counters_to_open(const PerfCounting& counting);
-
 struct CountedThread {
   pid_t pid = 0, tid = 0;
   std::string name;
@@ -38,10 +26,26 @@ struct CountedThread {
 struct PerfCounts {
   std::vector<host::EventValue> values;  // by event
   std::vector<CountedThread> threads;
-  double elapsed_seconds = 0;
-  int wait_status = 0;  // the program's
+  double elapsed_seconds = 0;  // since the beginning
+  int wait_status = 0;         // the program's
   rusage usage{};
 };
+
+struct PerfCounting {
+  std::vector<host::KernelEvent> events;
+  host::Targets targets;
+  host::Permissions permissions;
+  bool inherit = true;                               // children too
+  bool by_thread = false;                            // also each of the threads that are watched
+  std::string path;                                  // of the program; "": none
+  std::vector<std::string> argv;                     // its words
+  std::chrono::milliseconds every{0};                // 0: one reading, at the end
+  std::function<void(const PerfCounts&)> each_time;  // what was counted since the time before; elapsed_seconds: so far
+  host::Opener opener = host::kernel_opener();
+};
+
+/// Opened for counting alone: no samples, and so nothing that needs to be precise.
+std::vector<host::EventToOpen> counters_to_open(const PerfCounting& counting);
 
 /// Until the program has ended; without one, until those watched have, or we are asked to end.
 Result<PerfCounts> count_perf_events(const PerfCounting& counting, OwnSignals& signals);

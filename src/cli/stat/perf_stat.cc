@@ -10,6 +10,7 @@
 #include "cli/command/words.h"
 #include "cli/perf_events/perf_count.h"
 #include "cli/run/run_program.h"
+#include "cli/stat/interval_page.h"
 #include "report/fit.h"
 
 namespace zs::cli {
@@ -25,14 +26,22 @@ std::string usual_counts(bool pmu) {
 
 /// An option among these that the software PMU alone knows; "" if none was given.
 std::string option_of_the_software_pmu(const StatOptions& options) {
-  const std::pair<bool, const char*> ours[] = {
-      {!options.metrics.empty(), "-M"},         {options.detail != 0, "-d"},
-      {!options.windows.every.empty(), "-I"},   {!options.windows.skid.empty(), "--skid"},
-      {!options.regions.empty(), "--region"},   {!options.format.empty(), "--format"},
-      {options.per_process, "--per-process"},   {!options.follow_list.empty(), "--follow"},
-      {!options.follow.comm.empty(), "--comm"}, {!options.repeat_until.empty(), "--repeat-until"}};
+  const std::pair<bool, const char*> ours[] = {{!options.metrics.empty(), "-M"},
+                                               {options.detail != 0, "-d"},
+                                               {!options.windows.skid.empty(), "--skid"},
+                                               {!options.regions.empty(), "--region"},
+                                               {!options.format.empty(), "--format"},
+                                               {options.per_process, "--per-process"},
+                                               {!options.follow_list.empty(), "--follow"},
+                                               {!options.follow.comm.empty(), "--comm"},
+                                               {!options.repeat_until.empty(), "--repeat-until"}};
   for (const auto& [given, option] : ours) {
     if (given) return option;
+  }
+  if (options.windows.every.size() > 1) return "more than one -I";
+  for (const std::string& every : options.windows.every) {
+    if (const auto time = in_milliseconds(every); time && time->count() == 0)
+      return "-I in other units than milliseconds";
   }
   return option_of_the_software_pmu(options.run);
 }
@@ -80,6 +89,16 @@ void add_counts(const PerfCounts& counts, StatReport& report) {
   }
 }
 
+std::string printed_interval(const StatOptions& options, const PerfCounts& counts, double& begin, int descriptor) {
+  StatReport interval = options.report;
+  add_counts(counts, interval);
+  interval.runs.front().elapsed = counts.elapsed_seconds - begin;
+  begin = counts.elapsed_seconds;
+  if (options.json) return interval_json(counts.elapsed_seconds, interval);
+  if (!options.separator.empty()) return interval_columns(counts.elapsed_seconds, interval, options.separator);
+  return interval_page(counts.elapsed_seconds, interval, use_colour(options.colour_choice, descriptor));
+}
+
 std::string printed(const StatOptions& options, int descriptor) {
   const StatReport& report = options.report;
   if (options.json) return stat_json(report);
@@ -109,6 +128,12 @@ Result<void> choose_kernel_counting(StatOptions& out) {
   }
   if (out.repeat > 1 && targets.is_watching())
     return Error{"-r: what runs already cannot be run again", "leave it out, or start a program"};
+  if (!out.windows.every.empty()) {
+    auto interval = in_milliseconds(out.windows.every.front());
+    if (!interval) return interval.error();
+    if (out.repeat > 1) return Error{"-I and -r exclude each other", ""};
+    out.interval = *interval;
+  }
   out.permissions = host::ask_permissions();
   const bool changed = leave_out_the_kernel((*choice)->events, out.permissions);
   for (const host::KernelEvent& event : (*choice)->events) {
@@ -142,6 +167,17 @@ int stat_perf_events(StatOptions& options) {
   }
   Output output;
   if (const auto status = output.open_file(options.output)) return *status;
+  const bool intervals = options.interval.count() != 0;
+  double begin = 0;
+  if (intervals) {
+    counting.every = options.interval;
+    counting.each_time = [&](const PerfCounts& counts) {
+      output.add(printed_interval(options, counts, begin, output.descriptor()));
+      output.flush();
+    };
+    if (!options.json && options.separator.empty())
+      output.add(perf_events_line(*options.perf_events) + interval_head(options.per_thread));
+  }
   OwnSignals signals;
   ProgramEnd end;
   for (std::uint64_t i = 0; i < options.repeat && !signals.asked_to_end(); ++i) {
@@ -154,7 +190,7 @@ int stat_perf_events(StatOptions& options) {
     if (!options.program.empty()) say_how_it_ended({.runner = "", .path = "", .argv = options.program}, end);
     add_counts(*counts, options.report);
   }
-  output.add(printed(options, output.descriptor()));
+  if (!intervals) output.add(printed(options, output.descriptor()));
   return output.flush() ? exit_status_of(end.wait_status) : kToolFailed;
 }
 

@@ -308,7 +308,8 @@ std::optional<int> parse_stat_options(const Arguments& arguments, StatOptions& o
   line.group("When it is counted");
   line.values("-I,--interval", out.windows.every, "WINDOW",
               "A row per window of each thread: Ni instructions, N:EVENT, or N ms of nominal time (1 ms is\n"
-              "1,000,000 instructions); given again, whichever comes first ends it");
+              "1,000,000 instructions); given again, whichever comes first ends it. Where the kernel counts:\n"
+              "what was counted every N ms");
   line.value("--skid", out.windows.skid, "N", "Windows end N instructions late, or `pmi`: as a real interrupt does");
   line.values("--region", out.regions, "WHERE",
               "Also between two places: a function, FILE:LINE, or 0xADDR..0xADDR as objdump shows them.\n"

@@ -2,6 +2,7 @@
 // printed.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -38,6 +39,7 @@ struct StatOptions {
 
   std::optional<PerfEventsChoice> perf_events;  // the kernel counts: of what is below, only the report is looked at
   host::Permissions permissions;                // then
+  std::chrono::milliseconds interval{0};        // then: -I
   session::RecordingConfig config;
   StatReport report;                    // events in the order of printing
   CountedColumns columns;               // what the printed events count

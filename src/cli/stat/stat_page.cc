@@ -330,10 +330,8 @@ void add_run(StatReport& report, StatRun run, const session::UnitSums& units) {
 
 double deviation_percent(const StatReport& report, std::size_t event) { return spread_of(report, event).percent(); }
 
-std::string stat_page(const StatReport& report, bool colour) {
-  std::string page = "\n Performance counter stats for " + report.whose + "'" + report.command + "'";
-  if (report.runs.size() > 1) page += " (" + std::to_string(report.runs.size()) + " runs)";
-  page += ":\n\n";
+std::string stat_rows(const StatReport& report, bool colour) {
+  std::string page;
   const std::vector<Row> rows = rows_of(report);
   const MetricCells cells = metric_cells(report, rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -353,6 +351,13 @@ std::string stat_page(const StatReport& report, bool colour) {
     page.append(share_text(report, row)).append("\n");
     for (std::size_t k = 1; k < behind.size(); ++k) page.append(indent, ' ').append(behind[k]).append("\n");
   }
+  return page;
+}
+
+std::string stat_page(const StatReport& report, bool colour) {
+  std::string page = "\n Performance counter stats for " + report.whose + "'" + report.command + "'";
+  if (report.runs.size() > 1) page += " (" + std::to_string(report.runs.size()) + " runs)";
+  page += ":\n\n" + stat_rows(report, colour);
   page += times(report) + why_no_deviation(report);
   if (report.incomplete) {
     page += " Some processes were killed before they could report; theirs are the counts they last sent.\n\n";

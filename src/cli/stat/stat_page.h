@@ -46,6 +46,8 @@ double deviation_percent(const StatReport& report, std::size_t event);
 /// A run is over: its estimated counts follow from its units.
 void add_run(StatReport& report, StatRun run, const session::UnitSums& units);
 
+/// The page's rows alone: one per event (and thread), and one for each further metric behind an event.
+std::string stat_rows(const StatReport& report, bool colour);
 std::string stat_page(const StatReport& report, bool colour);
 
 /// One line per event (and thread), columns as perf stat -x has them; where there are estimates, behind them class,

@@ -125,6 +125,12 @@ void count_positions(const arch::CpuModel& model, session::RecordingConfig& conf
       at == config.events.end() ? append(wanted, config) : static_cast<std::uint32_t>(at - config.events.begin());
 }
 
+Result<std::chrono::milliseconds> in_milliseconds(const std::string& every) {
+  const auto trigger = parse_trigger(every);
+  if (!trigger) return trigger.error();
+  return std::chrono::milliseconds(trigger->milliseconds ? trigger->every / kInstructionsPerMs : 0);
+}
+
 Result<WindowPlan> plan_windows(const WindowOptions& options, const arch::CpuModel& model,
                                 session::RecordingConfig& config) {
   WindowPlan plan;

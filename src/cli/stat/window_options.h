@@ -1,6 +1,7 @@
 // -I and --skid of `zeroskid stat`: what closes a window.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct WindowPlan {
 /// returns an error that names what is wrong with an -I, or says why the events and windows do not go together
 Result<WindowPlan> plan_windows(const WindowOptions& options, const arch::CpuModel& model,
                                 session::RecordingConfig& config);
+
+/// Of an -I in milliseconds, which is the only kind that the kernel's counts know; 0 of another.
+Result<std::chrono::milliseconds> in_milliseconds(const std::string& every);
 
 /// Sets `config.position_event`, if it is not set: what windows and regions are placed by.
 void count_positions(const arch::CpuModel& model, session::RecordingConfig& config);
