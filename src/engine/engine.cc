@@ -121,6 +121,9 @@ void Runtime::begin_context() {
 }
 
 void Runtime::start(ProgramPlan plan, const MemoryLimits& limits, RoomForDescriptors& descriptors) {
+  run_.recording.copies_by([this](std::uint64_t from, std::span<std::byte> into) {
+    return run_.copy(from, into.data(), from, into.size());
+  });
   load(std::move(plan));
   begin_first_thread(limits);
   if (run_.config.native_load) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -126,11 +127,18 @@ struct MarkVisit {
   std::span<const std::uint32_t> uncounted;
 };
 
+/// Copies from the program's memory what can be copied without a system call. Less than was asked for does not mean
+/// that the rest is not there: the kernel may be able to copy it. returns how many bytes
+using CopyOfProgram = std::function<std::size_t(std::uint64_t from, std::span<std::byte> into)>;
+
 /// What a recording wants to hear. Calls come one at a time (under the engine's lock), on an engine stack, and may
 /// use the C++ library freely.
 class Observer {
  public:
   virtual ~Observer() = default;
+
+  /// For the calls below. Called once, before them.
+  virtual void copies_by([[maybe_unused]] const CopyOfProgram& copy) {}
 
   /// A thread of the program is about to execute its first instruction (also the only thread after fork, with its new
   /// identity). The returned PMUs are already programmed and stay valid until thread_exited.

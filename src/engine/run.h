@@ -44,6 +44,8 @@ struct Run {
   std::size_t write(std::uint64_t address, const void* data, std::size_t size);
   /// Reads the program's memory. returns the bytes before the first one that cannot be read
   std::size_t read(std::uint64_t address, void* data, std::size_t size) const;
+  /// Copies between here and the program without the kernel. returns how much; the kernel may be able to copy the rest
+  std::size_t copy(std::uint64_t guest, void* to, std::uint64_t from, std::size_t size) const;
   template <typename T>
   std::optional<T> value_at(std::uint64_t address) const {
     T value;
@@ -98,9 +100,6 @@ struct Run {
   bool wants_indirect_entry = false;  // the next block was reached by an indirect branch
 
  private:
-  /// Copies between here and the program without the kernel. returns how much; the kernel may be able to copy the rest
-  std::size_t copy(std::uint64_t guest, void* to, std::uint64_t from, std::size_t size) const;
-
   /// Each with what is its own in place.
   void for_each_translator(const std::function<void(Translator&)>& tell);
 

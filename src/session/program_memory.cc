@@ -28,6 +28,11 @@ OwnProcessMemory::~OwnProcessMemory() {
 }
 
 std::size_t OwnProcessMemory::read(std::uint64_t address, std::span<std::byte> into) {
+  const std::size_t copied = copy_ ? copy_(address, into) : 0;
+  return copied == into.size() ? copied : copied + read_by_kernel(address + copied, into.subspan(copied));
+}
+
+std::size_t OwnProcessMemory::read_by_kernel(std::uint64_t address, std::span<std::byte> into) {
   if (refused_) return read_by_file(address, into);
   std::size_t done = 0;
   while (done < into.size()) {

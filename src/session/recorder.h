@@ -37,6 +37,7 @@ class Recorder final : public engine::Observer, public Progress {
            std::uint64_t images);
   ~Recorder() override;
 
+  void copies_by(const engine::CopyOfProgram& copy) override { parts_.memory.copies_by(copy); }
   engine::VirtualCpu thread_started(const engine::ThreadIdentity& who) override;
   void thread_exited(const engine::ThreadIdentity& who) override;
   void pmi(const engine::ThreadIdentity& who, const arch::RegisterFile& registers) override;

@@ -56,6 +56,18 @@ class Answers(tool.InFolder):
                                preexec_fn=lambda: refuse([PROCESS_VM_READV]))
         self.assertEqual((result.status, result.out), (0, "1\n"), result.err)
 
+    def test_stacks_are_read_without_a_system_call(self):
+        source = self.file("s.c", b"__attribute__((noinline)) long deep(long n) { return n ? deep(n - 1) + n : 0; }\n"
+                           b"int main(void) { long x = 0; for (int i = 0; i < 3000; ++i) x += deep(20 + i % 2); return x & 1; }\n")
+        subprocess.run(["gcc", "-O1", "-fno-optimize-sibling-calls", "-o", self.folder / "s", source], check=True)
+        recorded = self.run_here("record", "-q", "-g", "-e", "instructions:ppp", "-c", "1009", "./s",
+                                 preexec_fn=lambda: refuse([PROCESS_VM_READV]))
+        self.assertEqual(recorded.status, 0, recorded.err)
+        chains = self.run_here("script", "-F", "ip,sym").out.strip().split("\n\n")
+        inner = [chain for chain in chains if chain.split()[1] == "deep"]
+        self.assertGreater(len(inner), 100)
+        self.assertEqual([chain for chain in inner if " main\n" not in chain], [])
+
     def test_count_as_the_programs_own_system_calls(self):
         """The same number of instructions for each look, whatever the time and whatever the kernel's vdso does."""
         source = self.file("w.c", b"#include <time.h>\n#include <stdlib.h>\n"

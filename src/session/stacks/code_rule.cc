@@ -58,6 +58,7 @@ class Follower {
         case Flow::IndirectJump: return frame_is_gone_ ? at_return(0) : std::nullopt;
         case Flow::Plain:
         case Flow::Emulated:
+          if (arguments_dropped_ && !is_push(*insn)) return std::nullopt;
           if (!apply(*insn)) return std::nullopt;
           if (const auto rule = behind_prologue()) return rule;
           break;
@@ -69,6 +70,11 @@ class Follower {
 
  private:
   Value& sp() { return values_[isa::kRsp]; }
+
+  static bool is_push(const Insn& insn) {
+    const std::uint8_t opcode = insn.bytes[insn.opcode_at];
+    return insn.modrm_at == 0 && opcode >= 0x50 && opcode <= 0x57;
+  }
 
   void forget_what_calls_change() {
     for (const Gpr reg :
@@ -229,6 +235,10 @@ class Follower {
     if (sib) {
       const std::uint8_t byte = insn.bytes[insn.modrm_at + 1U];
       base = (byte & 7U) | (rex & 1U) << 3;
+      if (reg == isa::kRsp && base == isa::kRsp && mode == 0) {
+        arguments_dropped_ = true;
+        return;
+      }
       if ((byte >> 3 & 7) != 4 || (rex & 2) != 0) base = 16;
     }
     if (base == 16 || (mode == 0 && (base & 7U) == 5)) {
@@ -273,6 +283,10 @@ class Follower {
   std::array<Value, 16> values_;
   std::map<std::int64_t, Value> stored_;  // by distance from the first RSP
   bool set_frame_pointer_ = false, frame_is_gone_ = false;
+  /// lea rsp, [rsp + count*8], as V8 returns where it was called with more arguments than it declares: the return
+  /// address is in a register, and pushed again next. RSP counts as if there were none: the caller, of a JIT too, has a
+  /// frame pointer.
+  bool arguments_dropped_ = false;
 };
 
 }  // namespace

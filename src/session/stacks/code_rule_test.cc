@@ -63,6 +63,16 @@ TEST(CodeRule, FollowsAReturnAddressThatIsMoved) {
   EXPECT_EQ(rule(code, 2)->registers[arch::kDwarfReturnAddress], (RegisterRule{Kind::InRegister, 10}));
 }
 
+TEST(CodeRule, FollowsAReturnThatDropsAsManyArgumentsAsARegisterSays) {
+  // pop r10; lea rsp, [rsp + rcx*8]; push r10; ret
+  const std::vector<int> code = {0x41, 0x5A, 0x48, 0x8D, 0x24, 0xCC, 0x41, 0x52, 0xC3};
+  for (const std::uint64_t at : {0, 8})
+    EXPECT_EQ(rule(code, at)->registers[arch::kDwarfReturnAddress], (RegisterRule{Kind::AtFrame, -8})) << at;
+  for (const std::uint64_t at : {2, 6})
+    EXPECT_EQ(rule(code, at)->registers[arch::kDwarfReturnAddress], (RegisterRule{Kind::InRegister, 10})) << at;
+  EXPECT_FALSE(rule({0x48, 0x8D, 0x24, 0xCC, 0x5B, 0xC3}).has_value());  // pop rbx behind it: from where?
+}
+
 TEST(CodeRule, GoesOnBehindCallsAndBranchesAndAlongJumps) {
   // call +0; jne +0; jmp over ud2; ret
   const auto found = rule({0xE8, 0, 0, 0, 0, 0x75, 0, 0xEB, 2, 0x0F, 0x0B, 0xC3});
