@@ -1,13 +1,8 @@
 # bin/zeroskid and its short name zs, libexec/zeroskid/zeroskid-run, and the pages.
 # zeroskid finds zeroskid-run from its own place: beside it in a build folder, ../libexec/zeroskid when installed.
-# The libraries are the system's there (find_libraries_beside).
-function(install_without_rpath FILE)
-  install(CODE "file(RPATH_REMOVE FILE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${FILE}\")")
-endfunction()
 
 if(TARGET zeroskid)
   install(TARGETS zeroskid RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-  install_without_rpath(${CMAKE_INSTALL_BINDIR}/zeroskid)
   install(CODE "
     file(CREATE_LINK zeroskid \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/zs\" SYMBOLIC)
     message(STATUS \"Link: \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/zs -> zeroskid\")")

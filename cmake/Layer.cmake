@@ -102,24 +102,32 @@ function(programs)
   start_populated(zeroskid)
   link_at_fixed_address(zeroskid)
   name_commit(zeroskid)
-  find_libraries_beside(zeroskid ../lib/zeroskid)
+  static_program()
+endfunction()
+
+# zeroskid as the archive of tools/package has it: static, so that it runs whatever libraries a machine has.
+function(static_program)
+  if(ZEROSKID_SANITIZE)
+    return()
+  endif()
+  add_executable(zeroskid-static EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/src/cli/zeroskid_main.cc
+                 ${CMAKE_SOURCE_DIR}/cmake/linked_libraries.cc)
+  target_link_libraries(zeroskid-static PRIVATE zs_cli pfm)
+  start_populated(zeroskid-static -static-pie)
+  name_commit(zeroskid-static)
 endfunction()
 
 # TARGET knows which commit it was built from (cli/version.h). Asked at every build; compiled anew only when it changed.
 function(name_commit TARGET)
+  target_sources(${TARGET} PRIVATE ${CMAKE_BINARY_DIR}/commit.cc)
+  if(TARGET commit)
+    add_dependencies(${TARGET} commit)
+    return()
+  endif()
   add_custom_target(commit BYPRODUCTS ${CMAKE_BINARY_DIR}/commit.cc
     COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DOUTPUT=${CMAKE_BINARY_DIR}/commit.cc
             -P ${CMAKE_SOURCE_DIR}/cmake/Commit.cmake)
-  target_sources(${TARGET} PRIVATE ${CMAKE_BINARY_DIR}/commit.cc)
   add_dependencies(${TARGET} commit)
-endfunction()
-
-# In the archive that tools/package makes the shared libraries lie in FOLDER, as seen from TARGET's place. RPATH rather than
-# RUNPATH, so that those libraries find each other too. make install takes it out again. (Not BUILD_RPATH: CMake pads
-# that with colons, and an empty entry is the current folder.)
-function(find_libraries_beside TARGET FOLDER)
-  set_target_properties(${TARGET} PROPERTIES INSTALL_RPATH "$ORIGIN/${FOLDER}" BUILD_WITH_INSTALL_RPATH ON)
-  target_link_options(${TARGET} PRIVATE LINKER:--disable-new-dtags)
 endfunction()
 
 # zs_start (src/base/start_up.cc) makes the pages of the program's file present before anything else runs. Sanitizers have
