@@ -250,7 +250,7 @@ class Measuring(tool.InFolder):
         costs = json.loads(outcome.out)["costs"]
         times = costs["times_native"]
         self.assertEqual(list(times), ["counting", "sampling", "topdown --detail sampled", "mem record --detail sampled", "topdown",
-                                       "mem record"])
+                                       "mem record", "trace"])
         self.assertGreater(times["counting"], 0.5)
         self.assertLess(times["counting"], 5)
         self.assertGreater(times["topdown"], 4 * times["counting"])

@@ -44,7 +44,8 @@ const std::vector<Group>& groups() {
       {.rounds = 4,
        .times = 1,
        .steps = {{kTopdown, {"topdown", "-q", "--detail", "complete"}},
-                 {kMemRecord, {"mem", "record", "-q", "--detail", "complete"}}}},
+                 {kMemRecord, {"mem", "record", "-q", "--detail", "complete"}},
+                 {kTrace, {"trace", "-q"}}}},
   };
   return kGroups;
 }

@@ -26,8 +26,9 @@ struct Published {
   std::string_view kind;
   double times_native;
 };
-constexpr Published kPublished[] = {{kCounting, 1.26},      {kSampling, 1.42}, {kCaches, 45},           {kTopdown, 162},
-                                    {kSampledTopdown, 4.0}, {kMemRecord, 162}, {kSampledMemRecord, 9.5}};
+constexpr Published kPublished[] = {
+    {kCounting, 1.26}, {kSampling, 1.42},        {kCaches, 45}, {kTopdown, 162}, {kSampledTopdown, 4.0},
+    {kMemRecord, 162}, {kSampledMemRecord, 4.4}, {kTrace, 48}};
 
 }  // namespace
 

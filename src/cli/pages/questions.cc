@@ -16,7 +16,7 @@ constexpr Question kQuestions[] = {
     {"Why is it slow?",           "topdown PROGRAM",                            kSampledTopdown},
     {"Where was the data?",       "mem record PROGRAM; mem report",             kSampledMemRecord},
     {"Who shares a cache line?",  "c2c record PROGRAM; c2c report",             kMemRecord},
-    {"Who calls whom?",           "trace PROGRAM; trace report",                ""},
+    {"Who calls whom?",           "trace PROGRAM; trace report",                kTrace},
 };
 // clang-format on
 
