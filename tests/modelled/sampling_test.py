@@ -1,4 +1,5 @@
 """Modelled events sample through PEBS: as often as they are counted, on instructions that can cause them, and the same each time."""
+import collections
 import re
 import tempfile
 import unittest
@@ -16,6 +17,14 @@ def samples(event, program, *options):
     return [tuple(re.findall(r"[0-9a-f]+", line)) for line in shown.stdout.splitlines() if line.strip()]
 
 
+def by_instruction(event, program, *options):
+    """{ip: samples}"""
+    with tempfile.TemporaryDirectory() as folder:
+        ran = tool.zeroskid("record", "-q", "-o", "perf.data", "-e", event, *options, "--virtual-time", "--", *program, folder=folder)
+        assert ran.returncode == 0, ran.stderr
+        return collections.Counter(tool.zeroskid("script", "-i", "perf.data", "-F", "ip", folder=folder).stdout.split())
+
+
 class Sampling(unittest.TestCase):
     PROGRAM = ("qsort_static",)
 
@@ -30,6 +39,23 @@ class Sampling(unittest.TestCase):
                 # An ordinary PEBS event records one after each period.
                 step = period + 1 if ":" in event else period
                 self.assertEqual(len(samples(event, program, "-c", period, "--virtual-time")), counted // step)
+
+    def test_what_instructions_issue_is_sampled_where_all_of_it_is(self):
+        """Slots and uops are an instruction's own, not its block's: the shares by instruction are those of all occurrences."""
+        program = tool.guest(*self.PROGRAM)
+        every = by_instruction("instructions", program, "-c", 1)
+        often = [ip for ip, times in every.items() if times > every.total() / 100]
+        self.assertGreater(len(often), 30)
+        for event, model in (("ex_ret_ops", "zen4"), ("uops_retired.retire_slots", "skylake-server"), ("uops_executed.thread", "skylake-server"),
+                             ("uops_retired.any", "westmere")):
+            taken = by_instruction(event, program, "-c", 97, "--model", model)
+            self.assertGreater(taken.total(), 3000)
+            for ip in often:
+                with self.subTest(event=event, ip=ip):
+                    # An instruction has none (the second of a fused pair) to five uops; the mean is about one.
+                    self.assertLess(taken[ip] / taken.total(), 6 * every[ip] / every.total())
+            named = sum(1 for ip in often if taken[ip] > 0.4 * taken.total() * every[ip] / every.total())
+            self.assertGreater(named, 0.7 * len(often), event)
 
     def test_a_latency_threshold_of_nothing_is_one(self):
         program = tool.guest(*self.PROGRAM)

@@ -5,9 +5,29 @@
 #include <optional>
 #include <utility>
 
+#include "arch/issue_signals.h"
 #include "base/check.h"
 
 namespace zs::engine {
+
+namespace {
+
+/// All signals, but what each instruction changes only where it is counted.
+arch::SignalSet watched_signals(const CountingMode& counting) {
+  arch::SignalSet watched;
+  watched.set();
+  for (const arch::CoreSignal signal : arch::kIssueSignals) {
+    arch::CoreSignals one;
+    one[signal] = 1;
+    bool counted = false;
+    for (std::size_t lane = 0; lane < counting.lanes->size(); ++lane)
+      counted |= counting.lanes->modelled(lane) && (*counting.lanes)[lane].of_signals(one) != 0;
+    watched[static_cast<std::size_t>(signal)] = counted;
+  }
+  return watched;
+}
+
+}  // namespace
 
 /// The registers along a logged path, and the program's own back when it is over.
 class LoggedTrace::LogReader {
@@ -294,7 +314,7 @@ void LoggedTrace::count(std::span<std::uint32_t> ids) {
       at = end;
       continue;
     }
-    if (!watch(ids, at, at + 1, arch::SignalSet().set())) step_through(path(ids, at));
+    if (!watch(ids, at, at + 1, watched_signals(run_.counting))) step_through(path(ids, at));
     ++at;
   }
 }

@@ -42,7 +42,10 @@ class PlainMachine {
     clock_.leave();
 
     const bool is_branch = one.shape.branch != arch::BranchKind::None;
-    if (!is_branch && !one.shape.serialising && block_.size() < 32) return tell();
+    if (!is_branch && !one.shape.serialising && block_.size() < 32) {
+      counts_.under_way = issue_sums(block_costs(model_.timing, memory_limits(model_.memory), block_)).back();
+      return tell();
+    }
     const BlockTiming& timing = timing_of(told.taken);
     clock_.finish(timing);
     if (is_branch) predict(one);
@@ -168,6 +171,7 @@ class PlainMachine {
   void count(const BlockTiming& timing) {
     counts_.uops += timing.uops();
     counts_.fused += timing.fused();
+    counts_.under_way = {};
   }
   void tell() {
     memory_.counts(0);

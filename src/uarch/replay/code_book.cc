@@ -181,6 +181,15 @@ KnownBlock& CodeBook::block(std::span<const std::uint32_t> words) {
   return made;
 }
 
+const Issue& CodeBook::issued(std::uint32_t id, std::size_t instruction) {
+  KnownBlock& block = *blocks_[id];
+  if (block.issued.empty()) {
+    block.issued = issue_sums(block_costs(timing_, limits_, place(block)));
+    block_bytes_ += block.issued.size() * sizeof(Issue);
+  }
+  return block.issued[instruction];
+}
+
 std::span<const PlacedInstruction> CodeBook::place(const KnownBlock& block) {
   placed_.clear();
   for (Reader reader(block.words); !reader.done(); reader.leave(placed_.back().shape.length)) {
@@ -360,8 +369,9 @@ const Plan* CodeBook::make(const Path& path, const KnownBlock* open) {
         instructions = 0;
         loads = branches = stores = 0;
       } else {
-        timing_of(known, false);
+        const BlockTiming& timing = timing_of(known, false);
         plan.after = &known;
+        plan.under_way = {timing.slots(), timing.microcode_slots(), timing.uops(), timing.fused()};
       }
       segments_.push_back(segment);
       firsts_.push_back(first);

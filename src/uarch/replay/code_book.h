@@ -38,6 +38,7 @@ struct KnownBlock {
   std::uint32_t id = 0;
   std::uint8_t instructions = 0;
   std::unique_ptr<BlockTiming> timing[2];  // by whether the branch at its end is taken; made when wanted
+  std::vector<Issue> issued;               // CodeBook::issued(), likewise
 };
 
 /// What a run does to the caches, one after the other.
@@ -88,6 +89,7 @@ static_assert(sizeof(Segment) == 40);
 struct Plan {
   bool closes_open = false;           // the open block is not gone on with: it ends as it is
   const KnownBlock* after = nullptr;  // the block that is open behind it
+  Issue under_way;                    // by that
   std::uint32_t uops = 0, fused = 0;  // of the blocks that end in it
   std::span<const Segment> segments;
   std::span<const Step> steps;
@@ -213,6 +215,8 @@ class CodeBook {
   const BlockTiming& closed(const KnownBlock& open) const { return *open.timing[0]; }
   /// The instructions of the block of that id; until the next is asked for or made.
   std::span<const PlacedInstruction> placed(std::uint32_t id) { return place(*blocks_[id]); }
+  /// By its instructions up to that number.
+  const Issue& issued(std::uint32_t id, std::size_t instruction);
 
  private:
   struct Path {

@@ -32,14 +32,20 @@ const std::uint64_t* CodeSimulator<Clock>::watch_block(const Plan& plan, const W
   const std::span<const Step> steps = plan.steps_of(block.segment);
   const Step* step = steps.data();
   const Step* const end = step + steps.size();
+  std::size_t told = segment.continues ? std::size_t{0} - block.first : 0;  // the block's next, of which to tell
+  const auto over_up_to = [&](std::size_t instruction) {
+    if (!watch_.each) told = instruction;
+    for (; told <= instruction; ++told) tell_watcher(block, told, line, {step, end}, segment.timing);
+  };
   last_ = {};
   if constexpr (kTimed) {
     // What the block waited for to begin is its first instruction's, also where there is no step for that.
     const bool silent = step == end ? last != 0 || !segment.ends : step->instruction != 0;
-    if (silent && !segment.continues) tell_watcher(block, 0, line, steps);
+    if (silent && !segment.continues) over_up_to(0);
   }
   while (step != end) {
     const std::size_t instruction = step->instruction;
+    if (watch_.each && told < instruction) over_up_to(instruction - 1);
     if (step->kind == StepKind::Fetch) {
       if (step->at >> kLineBits >= line) this->template replay_step<true>(*step, words);
     } else if (done != 0) {
@@ -54,21 +60,23 @@ const std::uint64_t* CodeSimulator<Clock>::watch_block(const Plan& plan, const W
     }
     step += steps_of(*step);
     const bool over = step == end || step->instruction != instruction;
-    if (over && !(segment.ends && instruction == last)) tell_watcher(block, instruction, line, {step, end});
+    if (over && !(segment.ends && instruction == last)) over_up_to(instruction);
   }
+  if (watch_.each && told + (segment.ends ? 1U : 0U) <= last) over_up_to(last - (segment.ends ? 1U : 0U));
   if (!segment.ends) return words;
   end_block(segment, block.run->next);
   counts_.uops += segment.timing->uops();
   counts_.fused += segment.timing->fused();
-  tell_watcher(block, last, line, {});
+  counts_.under_way = {};
+  tell_watcher(block, last, line, {}, nullptr);
   return words;
 }
 
 /// The block's instruction of that number is over, the steps behind it are to come; fetches of lines below `line` were
-/// all counted.
+/// all counted. under_way: the block; null: it has ended.
 template <typename Clock>
 void CodeSimulator<Clock>::tell_watcher(const WatchedBlock& block, std::size_t instruction, std::uint64_t line,
-                                        std::span<const Step> behind) {
+                                        std::span<const Step> behind, const BlockTiming* under_way) {
   std::uint64_t sum = 0;
   for (const std::uint8_t signal : watch_.signals) sum += signals_.counts[signal];
   if (watch_.signals.empty() || sum != watch_.sum) {
@@ -83,6 +91,7 @@ void CodeSimulator<Clock>::tell_watcher(const WatchedBlock& block, std::size_t i
     for (const Step& step : behind) fetches -= step.kind == StepKind::Fetch && step.at >> kLineBits < line ? 1 : 0;
     filter_.count(loads, stores);
     filter_.fetches += fetches;
+    if (kTimed && under_way != nullptr) counts_.under_way = book_.issued(under_way->id(), instruction);
     tell();
     watch_.watcher->finished(static_cast<std::size_t>(block.run - watch_.runs), block.first + instruction);
     filter_.count(0 - loads, 0 - stores);
@@ -201,7 +210,7 @@ std::uint64_t CodeSimulator<Clock>::answer_timed(ReplayState& state, std::uint32
     if (is_watched && (outcome.mispredicted || outcome.btb_miss)) {
       core.clock.end();
       simulator.count_uops(state, plan, callout.block + 1U);
-      simulator.tell_watcher(watched(plan, state, blocks, block), segment.instructions - 1U, 0, {});
+      simulator.tell_watcher(watched(plan, state, blocks, block), segment.instructions - 1U, 0, {}, nullptr);
       return 1;
     }
     core.clock.undo_uneventful();
@@ -501,7 +510,7 @@ void CodeSimulator<Clock>::answer_branch(ReplayState& state, Callout::Kind kind,
     if (watch_.watcher == nullptr) return;
     const Plan& plan = book_.plan(state.run->path, nullptr);
     const WatchedBlock under_watch = watched(plan, state, blocks, block);
-    tell_watcher(under_watch, plan.segments[under_watch.segment].instructions - 1U, 0, {});
+    tell_watcher(under_watch, plan.segments[under_watch.segment].instructions - 1U, 0, {}, nullptr);
   }
 }
 

@@ -47,6 +47,7 @@ class CodeSimulator : public BlockSimulator<Clock> {
     const arch::PathRun* runs = nullptr;
     std::vector<std::uint8_t> signals;  // those that are watched; empty: whatever is done is told
     std::uint64_t sum = 0;              // of these, when the watcher was last told
+    bool each = false;                  // every instruction changes something that is watched
     bool changes_in_code = false;       // some may change in paths that code replays, which tags no load
   };
   /// A block of a run under watch.
@@ -76,7 +77,7 @@ class CodeSimulator : public BlockSimulator<Clock> {
   const std::uint64_t* watch_block(const Plan& plan, const WatchedBlock& block, std::uint64_t line, std::size_t done,
                                    const std::uint64_t* words);
   void tell_watcher(const WatchedBlock& block, std::size_t instruction, std::uint64_t line,
-                    std::span<const Step> behind);
+                    std::span<const Step> behind, const BlockTiming* under_way);
   static WatchedBlock watched(const Plan& plan, const ReplayState& state, const SimpleBlock* blocks,
                               const SimpleBlock& block);
 

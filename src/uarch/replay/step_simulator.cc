@@ -105,6 +105,7 @@ void StepSimulator<Clock>::close_open() {
   const BlockTiming& timing = book_.closed(*open_);
   counts_.uops += timing.uops();
   counts_.fused += timing.fused();
+  counts_.under_way = {};
   if (watches_retirement_) note_retirement(open_->id);
   core_.clock.end();
   open_ = nullptr;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "arch/issue_signals.h"
 #include "base/check.h"
 #include "uarch/coherence/sharing_log.h"
 #include "uarch/replay/quantum_scheduler.h"
@@ -105,6 +106,9 @@ bool ThreadReplay<Clock>::run_watched(std::span<const arch::PathRun> runs, const
   take();
   if (open_ == nullptr) core_.clock.idle_until(core_.idle_until);
   watch_ = {.watcher = &watcher, .runs = runs.data(), .signals = {}};
+  watch_.each = kTimed && std::ranges::any_of(arch::kIssueSignals, [&watched](CoreSignal signal) {
+                  return watched[static_cast<std::size_t>(signal)];
+                });
   const bool changes_seldom = (watched & kCountedLate).none();
   for (std::size_t i = 0; changes_seldom && i < watched.size(); ++i) {
     if (!watched[i]) continue;
@@ -148,6 +152,7 @@ void ThreadReplay<Clock>::watch_run(const arch::PathRun& run, std::span<const st
     block.first += segment.instructions;
   }
   open_ = plan.after;
+  counts_.under_way = plan.under_way;
   CHECK(at == words.data() + words.size(), run.path, words.size());
 }
 
@@ -269,6 +274,7 @@ template <bool kLast>
   open_ = plan.after;
   counts_.uops += plan.uops;
   counts_.fused += plan.fused;
+  counts_.under_way = plan.under_way;
   return words;
 }
 
@@ -349,11 +355,15 @@ bool ThreadReplay<Clock>::replay_until(const arch::PathRun& run, const arch::Slo
       place.step += steps_of(step);
     }
     place.in_block = false;
-    if (segment.ends) end_block(segment, run.next);
+    if (segment.ends) {
+      end_block(segment, run.next);
+      counts_.uops += segment.timing->uops();
+      counts_.fused += segment.timing->fused();
+      counts_.under_way = {};
+    }
   }
   open_ = plan.after;
-  counts_.uops += plan.uops;
-  counts_.fused += plan.fused;
+  counts_.under_way = plan.under_way;
   CHECK(at == words.data() + words.size(), run.path, words.size());
   return true;
 }

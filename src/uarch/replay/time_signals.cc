@@ -51,8 +51,12 @@ void set_time_signals(arch::CoreSignals& signals, const SlotAccount& account, co
   }
   signals[Cycles] = units / kUnitsPerCycle;
   signals[Slots] = slots;
-  signals[Uops] = counts.uops;
-  signals[MacroFused] = counts.fused;
+  // What instructions issue is theirs, whenever the time of their block passes.
+  const Issue& issued = counts.under_way;
+  signals[SlotsRetired] += issued.slots - issued.microcode_slots;
+  signals[SlotsMicrocode] += issued.microcode_slots;
+  signals[Uops] = counts.uops + issued.uops;
+  signals[MacroFused] = counts.fused + issued.fused;
 
   // A load's end may lie beyond the time that has passed.
   constexpr CoreSignal kPending[] = {CyclesL1dPending, CyclesL2Pending, CyclesL3Pending};

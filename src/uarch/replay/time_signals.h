@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "arch/core_signals.h"
+#include "uarch/timing/block_timing.h"
 #include "uarch/timing/slot_cause.h"
 
 namespace zs::uarch {
@@ -30,7 +31,8 @@ struct PendingLoads {
 
 /// What a thread has that no SlotAccount has.
 struct TimeCounts {
-  std::uint64_t uops = 0, fused = 0;
+  std::uint64_t uops = 0, fused = 0;  // of blocks that have ended
+  Issue under_way;                    // by the block that has not
   std::uint64_t recovery_cycles = 0;  // of the front end after mispredicts
   PendingLoads pending;
 };

@@ -263,6 +263,20 @@ std::vector<InstructionCost> block_costs(const TimingParameters& core, const Mem
   return costs;
 }
 
+std::vector<Issue> issue_sums(std::span<const InstructionCost> costs) {
+  std::vector<Issue> sums;
+  sums.reserve(costs.size());
+  Issue sum;
+  for (const InstructionCost& cost : costs) {
+    sum.slots += cost.slots;
+    sum.microcode_slots += cost.microcoded ? cost.slots : 0;
+    sum.uops += cost.uops;
+    sum.fused += cost.fused_away ? 1 : 0;
+    sums.push_back(sum);
+  }
+  return sums;
+}
+
 BoundParts bound_parts(const TimingParameters& core, const MemoryLimits& memory,
                        std::span<const PlacedInstruction> block, bool taken) {
   const Bounds bounds(core, block, block_costs(core, memory, block), taken, TimingDetail::All);

@@ -41,6 +41,12 @@ struct PlacedInstruction {
   InstructionShape shape;
 };
 
+/// What instructions issue.
+struct Issue {
+  std::uint32_t slots = 0, microcode_slots = 0;  // of these, what the microcode sequencer makes
+  std::uint32_t uops = 0, fused = 0;             // macro-fused pairs
+};
+
 /// A throughput in units, and what limits it.
 struct BlockBound {
   std::uint32_t units = 0;
@@ -175,6 +181,9 @@ constexpr std::uint32_t data_cycles(const InstructionCost& cost) { return cost.l
 /// The costs of `block`, one each.
 std::vector<InstructionCost> block_costs(const TimingParameters& core, const MemoryLimits& memory,
                                          std::span<const PlacedInstruction> block);
+
+/// What the first instructions of a block issue: the first, the first two, and so on.
+std::vector<Issue> issue_sums(std::span<const InstructionCost> costs);
 
 /// What BlockTiming's bounds of it are made of.
 BoundParts bound_parts(const TimingParameters& core, const MemoryLimits& memory,
