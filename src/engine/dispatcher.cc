@@ -10,6 +10,16 @@
 
 namespace zs::engine {
 
+namespace {
+
+/// Where to enter the cache, or 0; counted if it is entered.
+std::uint64_t taken(std::uint64_t& times, std::uint64_t at) {
+  if (at != 0) ++times;
+  return at;
+}
+
+}  // namespace
+
 Dispatcher* Dispatcher::instance = nullptr;
 
 // Each translation has its own way in, and the caller is that of the one that was left.
@@ -62,6 +72,7 @@ std::uint32_t Dispatcher::last_appended() const {
 
 void Dispatcher::leave_block(std::uint32_t& link_from) {
   run_.wants_indirect_entry = false;
+  ++run_.visits.left[static_cast<std::size_t>(run_.context.reason)];
   if (const std::uint64_t far = kernel_.entry.take_far_lookup(); far != 0) run_.translator->note_far_target(far);
   switch (run_.context.reason) {
     case ExitReason::Unlinked:
@@ -227,9 +238,9 @@ std::uint64_t Dispatcher::choose(std::uint32_t link_from) {
     if (run_.config.precise_only || kernel_.code.page_is_open() || thread.process->traced || thread.traps) break;
 
     Allowance allowed = accountant_.tally.allowance();
-    if (const std::uint64_t at = quiet_.enter(allowed, link_from); at != 0) return at;
+    if (const std::uint64_t at = quiet_.enter(allowed, link_from); at != 0) return taken(run_.visits.quiet, at);
     if (stretches_.is_far(allowed)) {
-      if (const std::uint64_t at = stops_.leave_near(allowed); at != 0) return at;
+      if (const std::uint64_t at = stops_.leave_near(allowed); at != 0) return taken(run_.visits.near, at);
       stops_.link_behind_stop(link_from);
       const std::uint64_t generation = run_.code_generation();
       const Block* block = &run_.translator->get(thread.pc, Variant::Full, link_from);
@@ -249,7 +260,7 @@ std::uint64_t Dispatcher::choose(std::uint32_t link_from) {
         run_.context.trace_pointer = run_.trace_start = stretches_.begin(allowed);
         quiet_.begin_others(allowed);
         accountant_.logged.begin_short();
-        return block->entry;
+        return taken(run_.visits.full, block->entry);
       }
     }
     if (const std::uint64_t at = enter_near(allowed, link_from); at != 0) return at;
@@ -260,22 +271,24 @@ std::uint64_t Dispatcher::choose(std::uint32_t link_from) {
 
 // Close to an overflow. returns where to enter the cache; 0: the next instruction is to run alone
 std::uint64_t Dispatcher::enter_near(const Allowance& allowed, std::uint32_t link_from) {
-  if (accountant_.logged.possible()) return accountant_.logged.enter(link_from);
-  if (const std::uint64_t at = stops_.approach(allowed.instructions, link_from); at != 0) return at;
+  if (accountant_.logged.possible()) return taken(run_.visits.logged, accountant_.logged.enter(link_from));
+  if (const std::uint64_t at = stops_.approach(allowed.instructions, link_from); at != 0)
+    return taken(run_.visits.near, at);
   run_.context.trace_pointer = run_.trace_start = run_.trace().begin();
   const std::uint64_t pc = run_.thread->pc;
   if (run_.counting.models) {
     if (allowed.plain < run_.config.max_block_instructions) return 0;
     const Block& some = run_.translator->get(pc, up_to(allowed.instructions));
-    return some.instructions != 0 ? some.entry : 0;
+    return some.instructions != 0 ? taken(run_.visits.bounded, some.entry) : 0;
   }
   if (allowed.instructions < 2) return 0;
   const Block& once = run_.translator->once(pc, allowed.instructions);
-  return once.instructions != 0 ? once.entry : 0;
+  return once.instructions != 0 ? taken(run_.visits.once, once.entry) : 0;
 }
 
 std::uint64_t Dispatcher::enter_step() {
   Thread& thread = *run_.thread;
+  ++run_.visits.step;
   run_.context.trace_pointer = run_.trace_start = run_.trace().begin();
   const Block& single = run_.translator->get(thread.pc, Variant::Step);
   thread.step.first_exit = single.first_exit;

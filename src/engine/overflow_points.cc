@@ -51,6 +51,7 @@ std::uint64_t OverflowPoints::approach(std::uint64_t distance, std::uint32_t lin
 void OverflowPoints::retell() {
   const BlockStore& blocks = run_.translator->blocks();
   const std::span<const PassedStop> stops = passed_stops(run_.context);
+  run_.visits.passed += stops.size();
   for (std::size_t i = 0; i < stops.size(); ++i) {
     prefetch_stops(blocks, stops, i);
     const PassedStop& stop = stops[i];

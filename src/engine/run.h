@@ -18,6 +18,7 @@
 #include "engine/translate/code_cache.h"
 #include "engine/translate/stubs.h"
 #include "engine/translate/translator.h"
+#include "engine/visits.h"
 
 namespace zs::engine {
 
@@ -98,6 +99,7 @@ struct Run {
   std::uint64_t indirect_target = 0;  // of the last record drained, if it ends in an indirect branch
   std::uint64_t ran = 0;              // bytes of trace since the lock was last given away
   bool wants_indirect_entry = false;  // the next block was reached by an indirect branch
+  Visits visits;
 
  private:
   /// Each with what is its own in place.

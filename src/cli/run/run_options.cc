@@ -53,7 +53,8 @@ void add_run_options(CommandLine& line, RunOptions& options) {
   line.flag("--check-cache", options.check_cache,
             "Translate anew what is taken from the cache, and compare; with --virtual-time too");
   line.flag("--cache-statistics", options.cache_statistics,
-            "Say for each process how many blocks it has translated, and taken from the cache");
+            "Say for each process how many blocks it has translated, and taken from the cache,\nand why it came out of "
+            "translated code");
   line.number("--max-block", options.max_block_instructions, 1, "N", "Translate at most N instructions at a time [32]");
   line.value("--units", options.units, "UNIT:WARM_UP:FIRST:LONGEST[:COMPLETE]",
              "With --detail sampled, in instructions: what is measured, what is modelled before it, the\n"

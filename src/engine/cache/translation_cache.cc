@@ -85,6 +85,7 @@ void TranslationCache::tell() const {
   run_.observer().notice(run_.program.exe_path + ": " + std::to_string(new_ones) + " blocks translated, " +
                          std::to_string(restored_ ? begun_blocks_ : 0) + " taken from the cache, " +
                          std::to_string(hashed_pages_) + " pages hashed at its end");
+  run_.observer().notice(run_.program.exe_path + ": " + run_.visits.text());
 }
 
 // ---- the program's code ---------------------------------------------------------------------------------------

@@ -302,6 +302,7 @@ void Threads::begin_forked(std::int32_t shown, int seat, const CloneRequest& req
   if (!run.config.inherit) be_unrecorded();
   parts_.accountant.core.forget_all_paths();
   parts_.cache.in_forked_child();
+  run.visits = {};
   parts_.recorded.announce(thread);
   parts_.process_turns.begin(seat, thread.id.pid);
 }
@@ -347,7 +348,9 @@ void Threads::exit_thread(int status) {
 
 // A vfork child's are its parent's.
 void Threads::keep_translations() {
-  if (!parts_.run.thread->process->vfork_child && !parts_.accountant.marks.met()) parts_.cache.end();
+  if (parts_.run.thread->process->vfork_child) return;
+  if (parts_.accountant.marks.met()) parts_.cache.stop();
+  parts_.cache.end();
 }
 
 void Threads::exit_process(int status) {
