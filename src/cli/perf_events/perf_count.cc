@@ -51,7 +51,10 @@ class Reader {
     }
   }
 
-  void start() { next_ = started_ = Clock::now(), next_ += counting_.every; }
+  void start() {
+    started_ = Clock::now();
+    next_ = started_ + counting_.every;
+  }
   double elapsed_seconds() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
 
   /// Waits for the source, for a breath or to the next reading.
