@@ -72,9 +72,10 @@ class Reader {
 
   /// The last reading. An Error: this one or one before it gave nothing.
   Result<PerfCounts> finish(double elapsed_seconds) {
-    if (counting_.every.count() != 0) tell(elapsed_seconds);
+    if (counting_.every.count() == 0) return now(elapsed_seconds);
+    tell(elapsed_seconds);
     if (failure_) return *failure_;
-    return now(elapsed_seconds);
+    return before_;
   }
 
  private:

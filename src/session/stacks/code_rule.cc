@@ -46,6 +46,7 @@ class Follower {
       const std::size_t got = fetch_(pc, bytes);
       const auto insn = isa::decode(pc, {reinterpret_cast<const std::uint8_t*>(bytes.data()), got}, false);
       if (!insn) return std::nullopt;
+      if (arguments_dropped_ && insn->flow != Flow::Return && !is_push(*insn)) return std::nullopt;
       pc = insn->next();
       switch (insn->flow) {
         case Flow::Return: return at_return(insn->return_pop);
@@ -58,7 +59,6 @@ class Follower {
         case Flow::IndirectJump: return frame_is_gone_ ? at_return(0) : std::nullopt;
         case Flow::Plain:
         case Flow::Emulated:
-          if (arguments_dropped_ && !is_push(*insn)) return std::nullopt;
           if (!apply(*insn)) return std::nullopt;
           if (const auto rule = behind_prologue()) return rule;
           break;
@@ -235,11 +235,12 @@ class Follower {
     if (sib) {
       const std::uint8_t byte = insn.bytes[insn.modrm_at + 1U];
       base = (byte & 7U) | (rex & 1U) << 3;
-      if (reg == isa::kRsp && base == isa::kRsp && mode == 0) {
+      const bool has_index = (byte >> 3 & 7) != 4 || (rex & 2) != 0;
+      if (has_index && reg == isa::kRsp && base == isa::kRsp && mode == 0) {
         arguments_dropped_ = true;
         return;
       }
-      if ((byte >> 3 & 7) != 4 || (rex & 2) != 0) base = 16;
+      if (has_index) base = 16;
     }
     if (base == 16 || (mode == 0 && (base & 7U) == 5)) {
       values_[reg] = {};

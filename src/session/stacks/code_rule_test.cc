@@ -70,7 +70,9 @@ TEST(CodeRule, FollowsAReturnThatDropsAsManyArgumentsAsARegisterSays) {
     EXPECT_EQ(rule(code, at)->registers[arch::kDwarfReturnAddress], (RegisterRule{Kind::AtFrame, -8})) << at;
   for (const std::uint64_t at : {2, 6})
     EXPECT_EQ(rule(code, at)->registers[arch::kDwarfReturnAddress], (RegisterRule{Kind::InRegister, 10})) << at;
-  EXPECT_FALSE(rule({0x48, 0x8D, 0x24, 0xCC, 0x5B, 0xC3}).has_value());  // pop rbx behind it: from where?
+  EXPECT_FALSE(rule({0x48, 0x8D, 0x24, 0xCC, 0x5B, 0xC3}).has_value());              // pop rbx behind it: from where?
+  EXPECT_FALSE(rule({0x48, 0x8D, 0x24, 0xCC, 0xE8, 0, 0, 0, 0, 0xC3}).has_value());  // a call behind it: of what?
+  EXPECT_TRUE(rule({0x48, 0x8D, 0x24, 0x24, 0x5B, 0xC3}).has_value());               // lea rsp, [rsp] drops nothing
 }
 
 TEST(CodeRule, GoesOnBehindCallsAndBranchesAndAlongJumps) {
