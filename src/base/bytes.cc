@@ -5,13 +5,13 @@
 
 namespace zs {
 
-namespace {
-
 std::string hex(std::uint64_t n) {
   char text[24];
   std::snprintf(text, sizeof text, "0x%" PRIx64, n);
   return text;
 }
+
+namespace {
 
 std::string_view as_text(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 

@@ -30,10 +30,22 @@ static_assert(std::endian::native == std::endian::little, "records are little-en
 
 using Bytes = std::span<const std::byte>;
 
+/// 0x and lower-case digits, no leading zeros: as messages write addresses.
+std::string hex(std::uint64_t n);
+
 /// A type whose bytes in memory are its bytes on the wire: standard layout, trivially copied, no padding.
 template <typename T>
 concept WireLayout = std::is_standard_layout_v<T> && std::is_trivially_copyable_v<T> &&
     (std::has_unique_object_representations_v<T> || std::is_floating_point_v<T>);
+
+/// The T that lies `at` bytes behind the beginning; the caller knows that it does.
+template <WireLayout T>
+T value_at(Bytes bytes, std::size_t at) {
+  CHECK(at <= bytes.size() && sizeof(T) <= bytes.size() - at);
+  T value{};
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
 
 class ByteReader {
  public:

@@ -95,7 +95,7 @@ void note_register_writes(const Insn& insn, const ZydisDecodedInstruction& raw, 
 }
 
 /// The 64-bit general register that `operand` is, or -1.
-int whole_register(const ZydisDecodedOperand& operand) {
+int general_register(const ZydisDecodedOperand& operand) {
   return operand.type == ZYDIS_OPERAND_TYPE_REGISTER && ZydisRegisterGetClass(operand.reg.value) == ZYDIS_REGCLASS_GPR64
              ? gpr_number(operand.reg.value)
              : -1;
@@ -110,7 +110,7 @@ void note_sum(const Insn& insn, const ZydisDecodedInstruction& raw, const ZydisD
     effects.delta = delta;
   };
   const auto stack_bytes = [&] { return static_cast<std::int64_t>(insn.memory[insn.memory_count - 1].bytes); };
-  const int first = raw.operand_count_visible > 0 ? whole_register(operands[0]) : -1;
+  const int first = raw.operand_count_visible > 0 ? general_register(operands[0]) : -1;
   switch (raw.mnemonic) {
     case ZYDIS_MNEMONIC_PUSH:
     case ZYDIS_MNEMONIC_PUSHFQ:
@@ -138,7 +138,7 @@ void note_sum(const Insn& insn, const ZydisDecodedInstruction& raw, const ZydisD
       break;
     case ZYDIS_MNEMONIC_MOV:
       if (first < 0) break;
-      if (const int source = whole_register(operands[1]); source >= 0) sets(first, source, 0);
+      if (const int source = general_register(operands[1]); source >= 0) sets(first, source, 0);
       break;
     case ZYDIS_MNEMONIC_LEA: {
       if (first < 0 || raw.address_width != 64) break;

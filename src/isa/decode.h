@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -12,6 +13,9 @@
 #include "isa/registers.h"
 
 namespace zs::isa {
+
+/// Bytes; a longer one faults.
+inline constexpr std::size_t kLongestInstruction = 15;
 
 /// How an instruction moves control, and so how it is translated.
 enum class Flow : std::uint8_t {

@@ -2,21 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <initializer_list>
 #include <vector>
+
+#include "isa/test_insns.h"
 
 namespace zs::isa {
 namespace {
 
 using arch::BranchKind;
 using arch::FpArith;
-
-Insn of(std::initializer_list<std::uint8_t> bytes) {
-  const std::vector<std::uint8_t> code(bytes);
-  const auto insn = decode(0x1000, code, false);
-  EXPECT_TRUE(insn.has_value());
-  return insn.value_or(Insn{});
-}
 
 TEST(Decode, CountsTheAccessesOfAReadModifyWriteInstructionAsOneLoadAndOneStore) {
   const Insn insn = of({0x01, 0x03});  // add [rbx], eax

@@ -4,22 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <initializer_list>
 #include <random>
-#include <vector>
+
+#include "isa/test_insns.h"
 
 namespace zs::isa {
 namespace {
 
-constexpr ZydisAccessedFlagsMask kStatus =
+constexpr ZydisAccessedFlagsMask kStatusFlags =
     ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_OF;
-
-Insn of(std::initializer_list<std::uint8_t> bytes) {
-  const std::vector<std::uint8_t> code(bytes);
-  const auto insn = decode(0x1000, code, false);
-  EXPECT_TRUE(insn.has_value());
-  return insn.value_or(Insn{});
-}
 
 TEST(FlagWriter, TakesComparisonsAndArithmeticOfRegisters) {
   EXPECT_TRUE(overwrites_flags(of({0x48, 0x39, 0xD8})));        // cmp rax, rbx
@@ -55,9 +48,10 @@ TEST(FlagWriter, NeverTakesWhatZydisSaysLeavesOrReadsAStatusFlag) {
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
     ASSERT_TRUE(ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes.data(), bytes.size(), &zydis, operands)));
     const auto& flags = *zydis.cpu_flags;
-    EXPECT_EQ((flags.modified | flags.set_0 | flags.set_1 | flags.undefined) & kStatus, kStatus) << zydis.mnemonic;
-    EXPECT_EQ(flags.undefined & kStatus & ~ZYDIS_CPUFLAG_AF, 0u) << zydis.mnemonic;
-    EXPECT_EQ(flags.tested & kStatus, 0u) << zydis.mnemonic;
+    EXPECT_EQ((flags.modified | flags.set_0 | flags.set_1 | flags.undefined) & kStatusFlags, kStatusFlags)
+        << zydis.mnemonic;
+    EXPECT_EQ(flags.undefined & kStatusFlags & ~ZYDIS_CPUFLAG_AF, 0u) << zydis.mnemonic;
+    EXPECT_EQ(flags.tested & kStatusFlags, 0u) << zydis.mnemonic;
     for (std::size_t at = 0; at < zydis.operand_count; ++at)
       EXPECT_NE(operands[at].type, ZYDIS_OPERAND_TYPE_MEMORY) << zydis.mnemonic;
   }

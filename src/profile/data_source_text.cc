@@ -14,7 +14,7 @@ namespace {
 namespace mem = arch::perf_mem;
 
 /// The names of the bits that are set, by bit; the second and third are left out: they say hit or miss.
-class Names {
+class NameList {
  public:
   void add(std::string_view name) {
     if (!text_.empty() && joined_) text_ += " or ";
@@ -91,7 +91,7 @@ std::string operation_text(std::uint64_t data_source) {
 std::string level_text(std::uint64_t data_source) {
   const mem::Word word{data_source};
   const std::uint64_t levels = mem::kLevel.of(word), number = mem::kLevelNumber.of(word), hops = mem::kHops.of(word);
-  Names names;
+  NameList names;
   if (mem::kRemoteFlag.of(word) != 0) names.lead("Remote ");
   if (hops != 0) {
     names.lead(hops < std::size(kHops) ? fmt::format("{} ", kHops[hops]) : "");
@@ -103,7 +103,7 @@ std::string level_text(std::uint64_t data_source) {
 }
 
 std::string snoop_text(std::uint64_t data_source) {
-  Names names;
+  NameList names;
   names.add_bits(mem::kSnoop.of({data_source}), kSnoops);
   names.add_bits(mem::kSnoopMore.of({data_source}), kMoreSnoops);
   return names.text();
@@ -111,7 +111,7 @@ std::string snoop_text(std::uint64_t data_source) {
 
 std::string tlb_text(std::uint64_t data_source) {
   const std::uint64_t bits = mem::kTlb.of({data_source});
-  Names names;
+  NameList names;
   names.add_bits(bits & ~(kHitBit | kMissBit), kTlbs);
   return with_outcome(names.text(), bits);
 }

@@ -13,7 +13,7 @@
 namespace zs::profile {
 namespace {
 
-struct Line {
+struct JitLine {
   std::uint64_t start = 0, size = 0;
   std::string_view name;
 };
@@ -29,7 +29,7 @@ bool take_hex(std::string_view& text, std::uint64_t& number) {
   return blanks != 0;
 }
 
-bool parse_line(std::string_view text, Line& line) {
+bool parse_line(std::string_view text, JitLine& line) {
   if (!take_hex(text, line.start) || !take_hex(text, line.size)) return false;
   line.name = text;
   return !line.name.empty() && line.size != 0 && line.start + line.size > line.start;
@@ -41,13 +41,13 @@ std::string jit_map_path(std::int32_t pid) { return fmt::format("/tmp/perf-{}.ma
 
 SymbolTable parse_jit_map(std::string_view text) {
   // By start, never overlapping: a line cuts or removes what stood where it stands now.
-  std::map<std::uint64_t, Line> lines;
+  std::map<std::uint64_t, JitLine> lines;
   while (!text.empty()) {
     const std::size_t length = std::min(text.find('\n'), text.size());
     std::string_view one = text.substr(0, length);
     text.remove_prefix(std::min(length + 1, text.size()));
     if (one.ends_with('\r')) one.remove_suffix(1);
-    Line line;
+    JitLine line;
     if (!parse_line(one, line)) continue;
     const std::uint64_t end = line.start + line.size;
     auto at = lines.upper_bound(line.start);

@@ -24,13 +24,13 @@ std::string read_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-struct Line {
+struct KallsymsLine {
   std::uint64_t address = 0;
   char type = 0;
   std::string_view name, module;
 };
 
-bool parse_line(std::string_view text, Line& line) {
+bool parse_line(std::string_view text, KallsymsLine& line) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), line.address, 16);
   if (error != std::errc{}) return false;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
@@ -47,7 +47,7 @@ template <typename Take>
 void each_line(std::string_view text, const Take& take) {
   while (!text.empty()) {
     const std::size_t length = std::min(text.find('\n'), text.size());
-    Line line;
+    KallsymsLine line;
     if (parse_line(text.substr(0, length), line)) take(line);
     text.remove_prefix(std::min(length + 1, text.size()));
   }
@@ -91,7 +91,7 @@ std::string_view reference_symbol(std::string_view path) {
 SymbolTable parse_kallsyms(std::string_view text, std::uint64_t shift) {
   SymbolTable table;
   std::uint64_t last = 0;
-  each_line(text, [&](const Line& line) {
+  each_line(text, [&](const KallsymsLine& line) {
     if (line.address == 0 || std::strchr("tTwW", line.type) == nullptr) return;
     if (!line.module.empty() && shift != 0) return;
     const auto binding = line.type == 't'   ? Symbol::Binding::Local
@@ -108,7 +108,7 @@ SymbolTable parse_kallsyms(std::string_view text, std::uint64_t shift) {
 
 std::uint64_t address_in_kallsyms(std::string_view text, std::string_view symbol) {
   std::uint64_t address = 0;
-  each_line(text, [&](const Line& line) {
+  each_line(text, [&](const KallsymsLine& line) {
     if (address == 0 && line.name == symbol) address = line.address;
   });
   return address;

@@ -13,7 +13,7 @@ std::ostream& operator<<(std::ostream& out, const Phase& phase) { return out << 
 
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 /// The plain dynamic program over every start of every segment, O(points^2), nothing dropped.
 /// source: B. Jackson et al., "An Algorithm for Optimal Partitioning of Data on an Interval", IEEE SPL 12 (2005).

@@ -12,7 +12,7 @@ namespace zs::profile {
 namespace {
 
 using In = VariablePlace::In;
-using Kind = PointerValue::Kind;
+using ValueKind = PointerValue::Kind;
 using isa::MemoryOperand;
 using Flow = isa::RegisterFlow::Kind;
 
@@ -37,7 +37,7 @@ bool meet_into(PointerState& into, const PointerState& from) {
     const auto other = std::ranges::lower_bound(from.slots, place, {}, &std::pair<std::int64_t, PointerValue>::first);
     value = meet(value, other->second);
   }
-  std::erase_if(met.slots, [](const auto& slot) { return slot.second.kind == Kind::Unknown; });
+  std::erase_if(met.slots, [](const auto& slot) { return slot.second.kind == ValueKind::Unknown; });
   if (met == into) return false;
   into = std::move(met);
   return true;
@@ -58,7 +58,7 @@ PointerValue slot_at(const PointerState& state, std::int64_t place) {
 void set_slot(PointerState& state, std::int64_t place, const PointerValue& value) {
   auto slot = std::ranges::lower_bound(state.slots, place, {}, &std::pair<std::int64_t, PointerValue>::first);
   const bool known = slot != state.slots.end() && slot->first == place;
-  if (value.kind == Kind::Unknown) {
+  if (value.kind == ValueKind::Unknown) {
     if (known) state.slots.erase(slot);
   } else if (known) {
     slot->second = value;
@@ -172,7 +172,7 @@ class PointerFlow::Function {
 
   void follow(ImageAddress start) {
     PointerState entry;
-    entry.registers[isa::kRsp] = {.kind = Kind::Frame, .type = 0, .offset = -8};
+    entry.registers[isa::kRsp] = {.kind = ValueKind::Frame, .type = 0, .offset = -8};
     reach(value(start), entry);
     drain();
     // What only tables of jumps lead to. Where there are none, what is left is padding and code for exceptions, of
@@ -262,7 +262,7 @@ class PointerFlow::Function {
   void add_known(PointerState& state, ImageAddress pc) {
     if (pc < frame_.start || pc >= frame_.end) frame_ = functions_.frame_at(pc);
     if (frame_.base != kFrameAddress)
-      state.registers[frame_.base] = {.kind = Kind::Frame, .type = 0, .offset = difference(0, frame_.offset)};
+      state.registers[frame_.base] = {.kind = ValueKind::Frame, .type = 0, .offset = difference(0, frame_.offset)};
     for (const VariablePlace* const one : live_at(pc)) {
       const VariablePlace& place = *one;
       if (place.base >= state.registers.size()) continue;
@@ -270,7 +270,7 @@ class PointerFlow::Function {
       if (place.in == In::Register || place.in == In::Sum) {
         // Compilers that move a pointer on instead of computing it anew leave sums behind that are no longer true: what
         // the code says goes before them.
-        if (place.in == In::Sum && value.kind != Kind::Unknown) continue;
+        if (place.in == In::Sum && value.kind != ValueKind::Unknown) continue;
         const DataTypes::Type pointee = types_.pointee_at(place.type, place.piece);
         if (pointee != 0 && place.stride % std::max<std::uint64_t>(types_.size_of(pointee), 1) == 0)
           learn(value, points(pointee, difference(0, place.offset)));
@@ -282,8 +282,8 @@ class PointerFlow::Function {
 
   /// What the code told may be the more exact: a pointer to the struct around a member.
   void learn(PointerValue& value, const PointerValue& declared) {
-    if (value.kind == Kind::Frame) return;
-    if (value.kind == Kind::Points && types_.is_struct(value.type)) {
+    if (value.kind == ValueKind::Frame) return;
+    if (value.kind == ValueKind::Points && types_.is_struct(value.type)) {
       if (types_.has_at(value.type, static_cast<std::uint64_t>(value.offset), declared.type)) return;
       if (types_.size_of(declared.type) == 1) return;  // bytes of it
     }
@@ -294,7 +294,7 @@ class PointerFlow::Function {
   PointerValue points(DataTypes::Type type, std::int64_t offset) {
     const DataTypes::Spot spot = types_.spot_at(type, offset);
     if (spot.type == 0) return {};
-    return {.kind = Kind::Points, .type = spot.type, .offset = static_cast<std::int64_t>(spot.offset)};
+    return {.kind = ValueKind::Points, .type = spot.type, .offset = static_cast<std::int64_t>(spot.offset)};
   }
 
   // ---- one instruction ----
@@ -321,10 +321,10 @@ class PointerFlow::Function {
         break;
       case Flow::Push:
         sp_after = moved(sp, -kPushed);
-        if (sp_after.kind == Kind::Frame) set_slot(state, sp_after.offset, from);
+        if (sp_after.kind == ValueKind::Frame) set_slot(state, sp_after.offset, from);
         break;
       case Flow::Pop:
-        if (sp.kind == Kind::Frame) result = slot_at(state, sp.offset);
+        if (sp.kind == ValueKind::Frame) result = slot_at(state, sp.offset);
         sp_after = moved(sp, kPushed);
         break;
       case Flow::Other: break;
@@ -349,31 +349,31 @@ class PointerFlow::Function {
 
   PointerValue moved(const PointerValue& value, std::int64_t by) {
     switch (value.kind) {
-      case Kind::Points: return points(value.type, sum(value.offset, by));
-      case Kind::Frame:
-      case Kind::Thread: return {.kind = value.kind, .type = 0, .offset = sum(value.offset, by)};
-      case Kind::Unknown: break;
+      case ValueKind::Points: return points(value.type, sum(value.offset, by));
+      case ValueKind::Frame:
+      case ValueKind::Thread: return {.kind = value.kind, .type = 0, .offset = sum(value.offset, by)};
+      case ValueKind::Unknown: break;
     }
     return {};
   }
 
   /// A pointer and a number of bytes: whole values, however many.
   static PointerValue joined(const PointerValue& a, const PointerValue& b) {
-    if (a.kind == Kind::Points && b.kind == Kind::Unknown) return a;
-    if (b.kind == Kind::Points && a.kind == Kind::Unknown) return b;
+    if (a.kind == ValueKind::Points && b.kind == ValueKind::Unknown) return a;
+    if (b.kind == ValueKind::Points && a.kind == ValueKind::Unknown) return b;
     return {};
   }
 
   static std::optional<std::int64_t> frame_place(const PointerState& state, const MemoryOperand& operand) {
     if (operand.base < 0 || operand.index >= 0 || operand.fs || operand.gs) return std::nullopt;
     const PointerValue& base = state.of(operand.base);
-    return base.kind == Kind::Frame ? std::optional(sum(base.offset, operand.displacement)) : std::nullopt;
+    return base.kind == ValueKind::Frame ? std::optional(sum(base.offset, operand.displacement)) : std::nullopt;
   }
 
   PointerValue loaded(const PointerState& state, ImageAddress pc, const MemoryOperand& operand, std::uint64_t next) {
     // source: System V ABI, AMD64 supplement, "Thread-Local Storage": at %fs:0 lies the thread pointer itself.
     if (operand.fs && operand.base < 0 && operand.index < 0 && operand.displacement == 0)
-      return {.kind = Kind::Thread, .type = 0, .offset = 0};
+      return {.kind = ValueKind::Thread, .type = 0, .offset = 0};
     if (const VariablePlace* const place = frame_variable(state, pc, operand);
         place != nullptr && place->in == In::PointedFromThere)
       return points(place->type, 0);
@@ -388,15 +388,15 @@ class PointerFlow::Function {
   PointerValue address(const PointerState& state, ImageAddress pc, const MemoryOperand& operand, std::uint64_t next) {
     if (operand.base >= 0 && operand.index < 0) {
       const PointerValue& base = state.of(operand.base);
-      if (base.kind == Kind::Points) return moved(base, operand.displacement);
+      if (base.kind == ValueKind::Points) return moved(base, operand.displacement);
     }
     const auto part = resolve(state, pc, operand, next);
     if (part && operand.index >= 0) return indexed(*part, operand);
     if (part) return points(part->type, static_cast<std::int64_t>(part->offset));
-    if (operand.base >= 0 && operand.index < 0 && state.of(operand.base).kind == Kind::Thread)
+    if (operand.base >= 0 && operand.index < 0 && state.of(operand.base).kind == ValueKind::Thread)
       return moved(state.of(operand.base), operand.displacement);
     const auto place = frame_place(state, operand);
-    return place ? PointerValue{.kind = Kind::Frame, .type = 0, .offset = *place} : PointerValue{};
+    return place ? PointerValue{.kind = ValueKind::Frame, .type = 0, .offset = *place} : PointerValue{};
   }
 
   /// An element, of the array in the struct where the steps are as wide as its elements, else of an array of structs.
@@ -417,7 +417,7 @@ class PointerFlow::Function {
       if (place.stride != 0) continue;
       if (place.in != In::Memory && place.in != In::PointedFromThere) continue;
       auto at = static_cast<std::uint64_t>(operand.displacement);
-      if (place.base == kFrameAddress && base.kind == Kind::Frame) {
+      if (place.base == kFrameAddress && base.kind == ValueKind::Frame) {
         at += static_cast<std::uint64_t>(base.offset);
       } else if (place.base != static_cast<std::uint8_t>(operand.base)) {
         continue;
@@ -443,7 +443,7 @@ class PointerFlow::Function {
 
   std::optional<OperandPart> through(const PointerState& state, std::int8_t pointer, std::int64_t displacement) {
     const PointerValue& base = state.of(pointer);
-    if (base.kind != Kind::Points) return std::nullopt;
+    if (base.kind != ValueKind::Points) return std::nullopt;
     const PointerValue at = moved(base, displacement);
     return OperandPart{
         .type = at.type, .offset = static_cast<std::uint64_t>(at.offset), .variable = nullptr, .pointer = pointer};
@@ -464,7 +464,7 @@ class PointerFlow::Function {
                          .offset = place->piece + static_cast<std::uint64_t>(difference(at, place->offset)),
                          .variable = place->name};
     }
-    if (const PointerValue& base = state.of(operand.base); base.kind == Kind::Thread)
+    if (const PointerValue& base = state.of(operand.base); base.kind == ValueKind::Thread)
       return thread_variable(sum(base.offset, operand.displacement));
     if (auto part = through(state, operand.base, operand.displacement)) return part;
     if (operand.index >= 0 && operand.scale == 1) return through(state, operand.index, operand.displacement);

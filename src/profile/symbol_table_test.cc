@@ -7,7 +7,7 @@ namespace {
 
 using enum Symbol::Binding;
 
-std::string name_at(const SymbolTable& table, std::uint64_t address) {
+std::string own_name_at(const SymbolTable& table, std::uint64_t address) {
   const Symbol* found = table.find(ImageAddress{address});
   return found != nullptr ? found->name() : "none";
 }
@@ -17,11 +17,11 @@ TEST(SymbolTable, FindsTheSymbolThatHoldsAnAddress) {
   table.add(ImageAddress{0x2000}, 0x10, "b", Global, true);
   table.add(ImageAddress{0x1000}, 0x10, "a", Global, true);
   table.finish(ImageAddress{0x3000});
-  EXPECT_EQ(name_at(table, 0xFFF), "none");
-  EXPECT_EQ(name_at(table, 0x1000), "a");
-  EXPECT_EQ(name_at(table, 0x100F), "a");
-  EXPECT_EQ(name_at(table, 0x1010), "none");
-  EXPECT_EQ(name_at(table, 0x2008), "b");
+  EXPECT_EQ(own_name_at(table, 0xFFF), "none");
+  EXPECT_EQ(own_name_at(table, 0x1000), "a");
+  EXPECT_EQ(own_name_at(table, 0x100F), "a");
+  EXPECT_EQ(own_name_at(table, 0x1010), "none");
+  EXPECT_EQ(own_name_at(table, 0x2008), "b");
 }
 
 TEST(SymbolTable, LetsASymbolWithoutSizeReachToTheNext) {
@@ -29,9 +29,9 @@ TEST(SymbolTable, LetsASymbolWithoutSizeReachToTheNext) {
   table.add(ImageAddress{0x1000}, 0, "label", Local, true);
   table.add(ImageAddress{0x1100}, 0, "last", Local, true);
   table.finish(ImageAddress{0x1180});
-  EXPECT_EQ(name_at(table, 0x10FF), "label");
-  EXPECT_EQ(name_at(table, 0x117F), "last");
-  EXPECT_EQ(name_at(table, 0x1180), "none");
+  EXPECT_EQ(own_name_at(table, 0x10FF), "label");
+  EXPECT_EQ(own_name_at(table, 0x117F), "last");
+  EXPECT_EQ(own_name_at(table, 0x1180), "none");
 }
 
 TEST(SymbolTable, GoesOnWithTheLongerSymbolBehindOneThatLiesInIt) {
@@ -39,8 +39,8 @@ TEST(SymbolTable, GoesOnWithTheLongerSymbolBehindOneThatLiesInIt) {
   table.add(ImageAddress{0x1000}, 0x100, "outer", Global, true);
   table.add(ImageAddress{0x1040}, 0x10, "entry", Global, true);
   table.finish(ImageAddress{0x2000});
-  EXPECT_EQ(name_at(table, 0x1048), "entry");
-  EXPECT_EQ(name_at(table, 0x1050), "outer");
+  EXPECT_EQ(own_name_at(table, 0x1048), "entry");
+  EXPECT_EQ(own_name_at(table, 0x1050), "outer");
 }
 
 TEST(SymbolTable, ChoosesAmongAliasesAsPerfDoes) {
@@ -67,7 +67,7 @@ TEST(SymbolTable, ChoosesAmongAliasesAsPerfDoes) {
       table.add(ImageAddress{1}, one.loser_size, one.loser, one.loser_binding, true);
       if (!winner_first) table.add(ImageAddress{1}, one.winner_size, one.winner, one.winner_binding, true);
       table.finish(ImageAddress{100});
-      EXPECT_EQ(name_at(table, 1), one.winner) << one.what;
+      EXPECT_EQ(own_name_at(table, 1), one.winner) << one.what;
     }
   }
 }

@@ -12,6 +12,7 @@
 
 #include "report/color.h"
 #include "report/fit.h"
+#include "report/percent.h"
 #include "report/source_bar.h"
 
 namespace zs::report {
@@ -25,9 +26,7 @@ using profile::SourceLine;
 
 constexpr int kPercentWidth = 8;
 
-double percent_of(const Heat& part, const Heat& whole) {
-  return whole.weight != 0 ? 100.0 * static_cast<double>(part.weight) / static_cast<double>(whole.weight) : 0;
-}
+double weight_percent(const Heat& part, const Heat& whole) { return report::percent_of(part.weight, whole.weight); }
 
 /// Source files, read once.
 class Sources {
@@ -133,7 +132,7 @@ class Annotation {
     out_ += fmt::format("\nSorted summary for file {}\n----------------------------------------------\n\n",
                         heat_.dso->path);
     for (const auto& [line, heat] : sorted) {
-      const double percent = percent_of(heat, heat_.whole);
+      const double percent = weight_percent(heat, heat_.whole);
       if (percent < 0.5) break;
       out_ += fmt::format("{} {}\n", percent_colored(fmt::format("{:>8.2f}", percent), percent, style_.color), line);
     }
@@ -185,7 +184,7 @@ class Annotation {
 
   void instruction(const Instruction& one) {
     if (style_.source) source(one.address);
-    const double percent = percent_of(heat_at(one.address), heat_.whole);
+    const double percent = weight_percent(heat_at(one.address), heat_.whole);
     out_ += percent_colored(fmt::format("{:>{}.2f}", percent, kPercentWidth), percent, style_.color);
     const std::string address = fmt::format(" :    {:>6x}:   ", value(one.address));
     const std::size_t before = kPercentWidth + address.size();

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "report/percent.h"
+
 namespace zs::report {
 namespace {
 
@@ -134,9 +136,7 @@ std::string details(const profile::PerfDataReader& reader, HitmKind order, const
   return text + "\n";
 }
 
-std::string percent(std::uint64_t part, std::uint64_t whole) {
-  return fmt::format("{:.2f}%", whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
-}
+std::string percent(std::uint64_t part, std::uint64_t whole) { return fmt::format("{:.2f}%", percent_of(part, whole)); }
 
 std::string line_table(const CacheLines& lines, const std::vector<std::size_t>& shown, std::uint64_t hitm,
                        HitmKind order) {

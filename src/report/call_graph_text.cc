@@ -9,6 +9,7 @@
 
 #include "report/color.h"
 #include "report/fit.h"
+#include "report/percent.h"
 
 namespace zs::report {
 namespace {
@@ -78,7 +79,7 @@ class Drawing {
     for (std::size_t level = 0; level < depth; ++level) {
       out_ += (mask & bit(level)) != 0 ? '|' : ' ';
       if (level + 1 == depth && first) {
-        const double percent = whole != 0 ? 100.0 * static_cast<double>(weight) / static_cast<double>(whole) : 0;
+        const double percent = percent_of(weight, whole);
         out_ += "--" + percent_colored(fmt::format("{:.2f}%", percent), percent, style_.color) + "--";
       } else {
         out_.append(10, ' ');

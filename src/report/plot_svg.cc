@@ -19,8 +19,8 @@ using profile::ValueClass;
 // chosen: a picture that a page of text can hold. In SVG's own units.
 constexpr double kWidth = 960, kLeft = 76, kRight = 24, kPlot = kWidth - kLeft - kRight;
 constexpr double kStrip = 80, kStripGap = 44, kBand = 20, kBandGap = 4, kTop = 64, kNoteLine = 16;
-constexpr std::size_t kMostPoints = 800;  // about one a unit: more could not be told apart
-constexpr double kCharacter = 6.6;        // about the width of one in the font used for names of bands
+constexpr std::size_t kMostDrawn = 800;  // about one a unit: more could not be told apart
+constexpr double kCharacter = 6.6;       // about the width of one in the font used for names of bands
 
 // Okabe and Ito's colours, which people with any colour vision tell apart: blue, orange, and their tints.
 constexpr std::string_view kStyle = R"(
@@ -41,7 +41,7 @@ class Picture {
  public:
   explicit Picture(const Figure& figure)
       : figure_(figure),
-        curve_(folded(figure.curve, kMostPoints)),
+        curve_(folded(figure.curve, kMostDrawn)),
         phases_(phase_bands(figure)),
         regions_(region_bands(figure)) {}
 

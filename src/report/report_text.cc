@@ -6,6 +6,7 @@
 
 #include "report/color.h"
 #include "report/fit.h"
+#include "report/percent.h"
 
 namespace zs::report {
 namespace {
@@ -15,10 +16,6 @@ constexpr std::size_t kNumberWidth = 12;
 constexpr std::size_t kLatencyWidth = 7;
 constexpr std::size_t kNarrowCount = 8;  // of samples, where a page has a width
 constexpr std::string_view kLatencyHeads[] = {"Mean", "p50", "p99"};
-
-double percent_of(std::uint64_t part, std::uint64_t whole) {
-  return whole != 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
 
 /// Columns are two blanks apart; the last one is not padded in rows, but is in the head.
 class Table {

@@ -10,6 +10,7 @@
 #include "profile/address_space.h"
 #include "report/class_text.h"
 #include "report/fit.h"
+#include "report/percent.h"
 
 namespace zs::report {
 
@@ -21,10 +22,6 @@ constexpr std::size_t kBar = 40, kLeastBar = 8;  // characters of the longest ba
 constexpr std::size_t kNumbers = 40;             // characters of a line before its bar
 constexpr std::size_t kMostRows = 10;            // chosen: of the list of functions
 constexpr int kMostEmpty = 2;                    // likewise, in a row
-
-double percent(std::uint64_t part, std::uint64_t all) {
-  return all == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(all);
-}
 
 /// Buckets of distances: 0 alone, then [2^(n-1), 2^n); negative ones mirrored.
 int bucket_of(std::int64_t distance) {
@@ -66,8 +63,8 @@ std::string histogram(const std::map<Distance, std::uint64_t>& distances, std::s
     }
     const double share = static_cast<double>(samples) / static_cast<double>(tallest);
     const auto length = static_cast<std::size_t>(std::ceil(share * static_cast<double>(bar)));
-    std::string line = fmt::format("  {:>18}  {:>8}  {:>7.2f}%  {}", range_text(number), samples, percent(samples, all),
-                                   std::string(length, '#'));
+    std::string line = fmt::format("  {:>18}  {:>8}  {:>7.2f}%  {}", range_text(number), samples,
+                                   percent_of(samples, all), std::string(length, '#'));
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }
@@ -92,7 +89,7 @@ std::string functions_text(const SkidCounts& counts, std::size_t width) {
   if (width != 0) longest = std::min(longest, width > 40 ? (width - 14) / 2 : std::size_t{14});
   std::string text = fmt::format("# {:>8}  {:<{}}  Shown in\n", "Share", "Overflowed in", longest);
   for (std::size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) {
-    text += fmt::format("  {:>7.2f}%  {:<{}}  {}\n", percent(rows[i].second, counts.samples),
+    text += fmt::format("  {:>7.2f}%  {:<{}}  {}\n", percent_of(rows[i].second, counts.samples),
                         shortened(rows[i].first.first, longest), longest,
                         width == 0 ? rows[i].first.second : shortened(rows[i].first.second, longest));
   }

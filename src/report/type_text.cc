@@ -9,6 +9,7 @@
 #include "profile/field_order.h"
 #include "report/color.h"
 #include "report/fit.h"
+#include "report/percent.h"
 #include "report/source_bar.h"
 
 namespace zs::report {
@@ -18,12 +19,6 @@ using profile::AccessHeat;
 using profile::DataTypes;
 using profile::TypeHeat;
 using Field = DataTypes::Field;
-
-double percent_of(double part, double whole) { return whole == 0 ? 0 : 100.0 * part / whole; }
-
-double percent_of(std::uint64_t part, std::uint64_t whole) {
-  return percent_of(static_cast<double>(part), static_cast<double>(whole));
-}
 
 /// A line of the table: a field, a hole between two, or what of them is none.
 struct Row {

@@ -7,8 +7,8 @@
 namespace zs::session {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x31474643'4B53455A;  // "ZESKCFG1"
-constexpr std::uint32_t kVersion = 7;
+constexpr std::uint64_t kConfigMagic = 0x31474643'4B53455A;  // "ZESKCFG1"
+constexpr std::uint32_t kConfigVersion = 7;
 constexpr std::size_t kHeaderBytes = 8 + 4 + 4 + 8;
 constexpr std::uint32_t kMostEvents = 4096, kMostRegions = 65536, kMostSettings = 1024;
 
@@ -243,8 +243,8 @@ std::uint32_t RecordingConfig::records_per_pmi() const {
 
 std::vector<std::byte> encode_config(const RecordingConfig& config) {
   ByteWriter out;
-  out.write(kMagic);
-  out.write(kVersion);
+  out.write(kConfigMagic);
+  out.write(kConfigVersion);
   out.write(std::uint32_t{0});  // length, below
   out.write(std::uint64_t{0});  // checksum, below
   Saver save{out};
@@ -267,10 +267,10 @@ Result<RecordingConfig> decode_config(std::span<const std::byte> bytes) {
   const auto version = in.read<std::uint32_t>();
   const auto length = in.read<std::uint32_t>();
   const auto sum = in.read<std::uint64_t>();
-  if (!in.ok() || magic != kMagic) return damaged("not one (wrong magic)");
-  if (version != kVersion) {
+  if (!in.ok() || magic != kConfigMagic) return damaged("not one (wrong magic)");
+  if (version != kConfigVersion) {
     return Error{"recording configuration: version " + std::to_string(version) + ", this zeroskid-run reads version " +
-                     std::to_string(kVersion),
+                     std::to_string(kConfigVersion),
                  "zeroskid and zeroskid-run must come from the same build"};
   }
   if (length != bytes.size()) return damaged("wrong length");

@@ -7,7 +7,7 @@
 namespace zs::session {
 namespace {
 
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kSharingVersion = 1;
 constexpr std::uint64_t kLineBytes = 64, kLeastBlockStep = 16;  // no allocator's blocks begin closer to each other
 
 struct Head {
@@ -23,7 +23,7 @@ static_assert(WireLayout<Head> && WireLayout<BlockHead>);
 
 std::vector<std::byte> encode(const ProcessSharing& sharing) {
   ByteWriter out;
-  out.write(Head{.version = kVersion,
+  out.write(Head{.version = kSharingVersion,
                  .threads = static_cast<std::uint32_t>(sharing.threads.size()),
                  .blocks = static_cast<std::uint32_t>(sharing.blocks.size()),
                  .lines = static_cast<std::uint32_t>(sharing.lines.size()),
@@ -40,8 +40,9 @@ std::vector<std::byte> encode(const ProcessSharing& sharing) {
 Result<ProcessSharing> decode_sharing(Bytes bytes, const std::string& name) {
   ByteReader in(bytes, name);
   const auto head = in.read<Head>();
-  if (in.ok() && head.version != kVersion)
-    in.fail("version " + std::to_string(head.version) + "; version " + std::to_string(kVersion) + " is known here");
+  if (in.ok() && head.version != kSharingVersion)
+    in.fail("version " + std::to_string(head.version) + "; version " + std::to_string(kSharingVersion) +
+            " is known here");
   ProcessSharing sharing{.threads = in.read_array<std::int32_t>(head.threads),
                          .blocks = {},
                          .lines = {},

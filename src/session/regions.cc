@@ -17,7 +17,7 @@ namespace {
 using engine::MarkTime;
 
 /// What a mark of the source leads to: these bytes, 'B' or 'E', the name, a zero byte. See include/zeroskid/region.h.
-constexpr std::string_view kMagic = "zsregion";
+constexpr std::string_view kMark = "zsregion";
 constexpr std::size_t kLongestName = 200;
 
 bool is_end(RegionMarks::Kind kind) {
@@ -72,12 +72,12 @@ void RegionMarks::mapped(const engine::Mapping& mapping) {
 
 MarkTime RegionMarks::marker(std::uint64_t pc, std::uint64_t operand) {
   if (!config_.marked_regions) return MarkTime::None;
-  std::array<char, kMagic.size() + 1 + kLongestName + 1> text{};
+  std::array<char, kMark.size() + 1 + kLongestName + 1> text{};
   const std::size_t read = memory_.read(operand, std::as_writable_bytes(std::span(text)));
   const std::string_view found(text.data(), read);
-  if (!found.starts_with(kMagic) || found.size() < kMagic.size() + 2) return MarkTime::None;
-  const char which = found[kMagic.size()];
-  const std::string_view rest = found.substr(kMagic.size() + 1);
+  if (!found.starts_with(kMark) || found.size() < kMark.size() + 2) return MarkTime::None;
+  const char which = found[kMark.size()];
+  const std::string_view rest = found.substr(kMark.size() + 1);
   const std::size_t length = rest.find('\0');
   if ((which != 'B' && which != 'E') || length == std::string_view::npos || length == 0) return MarkTime::None;
   const std::string name(rest.substr(0, length));

@@ -93,7 +93,7 @@ TEST(UnitSums, ComeBackFromTheWire) {
 }
 
 // Programs whose events per instruction change from place to place, seen through units at drawn places.
-struct Program {
+struct WarmUpProgram {
   std::vector<double> rate;  // of each stretch of 10,000 instructions
   double total() const {
     double sum = 0;
@@ -108,7 +108,7 @@ struct Program {
   }
 };
 
-UnitSums sampled(const Program& program, std::uint64_t seed) {
+UnitSums sampled(const WarmUpProgram& program, std::uint64_t seed) {
   const UnitOptions options{.unit = 10'000,
                             .warm_up = 10'000,
                             .first_period = 50'000,
@@ -136,14 +136,14 @@ UnitSums sampled(const Program& program, std::uint64_t seed) {
 TEST(UnitSums, IntervalsHoldTheTruthInNineteenOfTwentySeeds) {
   std::mt19937_64 random(1);
   std::gamma_distribution<double> uneven(0.5, 2);  // most stretches quiet, a few busy
-  Program noise, phases, rising;
+  WarmUpProgram noise, phases, rising;
   for (std::size_t i = 0; i < 50'000; ++i) {
     noise.rate.push_back(uneven(random));
     phases.rate.push_back((i / 5000 % 2 == 0 ? 0.4 : 2.0) + 0.2 * uneven(random));
     rising.rate.push_back(static_cast<double>(i) / 50'000 + 0.2 * uneven(random));
   }
   constexpr std::uint64_t kSeeds = 200;
-  for (const Program* program : {&noise, &phases, &rising}) {
+  for (const WarmUpProgram* program : {&noise, &phases, &rising}) {
     std::size_t held = 0;
     double bias = 0, half_widths = 0;
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {

@@ -17,13 +17,13 @@ using enum arch::CoreSignal;
 
 constexpr WarmUpError kOfTime = {.share = 0.04};
 
-struct Row {
+struct SignalRow {
   CoreSignal first, last;
   WarmUpError error;
 };
 
 /// Signals that are in no row do not depend on what a cache or a predictor knows: loads, stores, retired uops.
-constexpr Row kRows[] = {
+constexpr SignalRow kSignalRows[] = {
     {LoadL1Hit, LoadL1Hit, {.share = 0.01}},
     {LoadFillBuffer, LoadL2Hit, {.share = 0.08}},
     {LoadL3HitNone, LoadDram, {.share = 0.2, .per_instruction = 1e-4}},
@@ -49,7 +49,7 @@ WarmUpError warm_up_error(const EventSpec& event, const arch::CpuModel& model) {
   if (meaning == nullptr || meaning->of_signals == nullptr) return kOfTime;
   // A sum of signals is mostly the one that is surest: what misses the first level is found in the second.
   std::optional<WarmUpError> error;
-  for (const Row& row : kRows) {
+  for (const SignalRow& row : kSignalRows) {
     for (auto at = static_cast<std::size_t>(row.first); at <= static_cast<std::size_t>(row.last); ++at) {
       if (!depends_on(*meaning, static_cast<CoreSignal>(at))) continue;
       if (!error) error = row.error;

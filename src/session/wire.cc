@@ -12,7 +12,7 @@
 namespace zs::session {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x31'4B535A;  // "ZSK1"
+constexpr std::uint32_t kMessageMagic = 0x31'4B535A;  // "ZSK1"
 constexpr std::size_t kDatagramHeader = 8;
 constexpr std::size_t kLongestString = 4096;
 constexpr std::size_t kMostCounts = 2048;  // three lists of them fit a datagram
@@ -463,7 +463,7 @@ MessageWriter::MessageWriter(Channel& channel, std::int32_t pid) : channel_(chan
 
 void MessageWriter::begin_datagram() {
   datagram_.clear();
-  datagram_.write(kMagic);
+  datagram_.write(kMessageMagic);
   datagram_.write(pid_);
 }
 
@@ -512,7 +512,7 @@ Result<void> decode_datagram(std::span<const std::byte> datagram, const std::fun
   ByteReader in(datagram);
   const auto magic = in.read<std::uint32_t>();
   in.read<std::int32_t>();  // the sender's pid: for people with a debugger
-  if (!in.ok() || magic != kMagic) return broken(0, "no message of zeroskid-run");
+  if (!in.ok() || magic != kMessageMagic) return broken(0, "no message of zeroskid-run");
   Message message;
   while (in.remaining() != 0) {
     const std::uint64_t start = in.offset();

@@ -24,7 +24,7 @@ constexpr double kMemory = 0.20, kCore = 0.10, kHeavy = 0.10, kLight = 0.60;
 constexpr double kL1 = 0.10, kL2 = 0.05, kL3 = 0.05, kDram = 0.10, kStore = 0.20;
 
 // clang-format off
-constexpr Metric kRows[] = {
+constexpr Metric kMetricRows[] = {
     // name, groups, unit, formula, what it is
     {"IPC", "Summary", "instructions per cycle",
      "inst_retired.any / cpu_clk_unhalted.thread",
@@ -349,7 +349,7 @@ constexpr Metric kRows[] = {
 // clang-format on
 
 constexpr bool all_are_formulas() {
-  for (const Metric& row : kRows) {
+  for (const Metric& row : kMetricRows) {
     if (!is_formula(row.formula) || !names_metric(row.name) || row.unit.empty() || row.description.empty())
       return false;
   }
@@ -364,7 +364,7 @@ Inputs inputs_of(const CpuModel& model, const Metric& row, unsigned depth);
 
 const Metric* find(const CpuModel& model, std::string_view name, unsigned depth) {
   const Metric* without_number = nullptr;
-  for (const Metric& row : kRows) {
+  for (const Metric& row : kMetricRows) {
     if (!equal_case_blind(row.name, name)) continue;
     const Inputs inputs = inputs_of(model, row, depth);
     if (inputs == Inputs::Complete) return &row;
@@ -393,7 +393,7 @@ Inputs inputs_of(const CpuModel& model, const Metric& row, unsigned depth) {
 
 }  // namespace
 
-std::span<const Metric> metric_rows() { return kRows; }
+std::span<const Metric> metric_rows() { return kMetricRows; }
 
 const Metric* find_metric(const CpuModel& model, std::string_view name) {
   constexpr unsigned kDeepest = 6;

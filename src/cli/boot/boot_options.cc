@@ -24,7 +24,7 @@
 namespace zs::cli {
 namespace {
 
-constexpr ExitRow kStatuses[] = {
+constexpr ExitRow kBootStatuses[] = {
     {"0",
      "the guest has nothing more to do (HLT, a loop that nothing can end, a wait for a key), or it reset the PC,"
      " or --break"},
@@ -83,7 +83,7 @@ std::optional<int> parse_boot(const Arguments& arguments, BootWords& words) {
       "The screen goes to standard output, how the run ended to standard error.\n"
       "FILE may be - for standard output. Addresses are hexadecimal.");
   line.known_words("QUIRK", "", quirk_names());
-  line.exit_statuses(kStatuses);
+  line.exit_statuses(kBootStatuses);
   if (const auto done = line.parse(arguments)) return done;
   if (!line.program().empty()) {
     say(Error{"boot: what is '" + line.program().front() + "' for?", "zeroskid boot --image FILE, or --kernel FILE"});

@@ -72,7 +72,7 @@ Result<void> open_output(const std::string& path, std::unique_ptr<OutputFile>& i
   return {};
 }
 
-std::string name_of(PcStopKind kind) {
+std::string name_of_stop(PcStopKind kind) {
   switch (kind) {
     case PcStopKind::Idle: return "idle";
     case PcStopKind::DebugExit: return "debug-exit";
@@ -86,7 +86,7 @@ std::string name_of(PcStopKind kind) {
   return "?";
 }
 
-int exit_status_of(const PcStop& stop) {
+int exit_status_of_stop(const PcStop& stop) {
   switch (stop.kind) {
     case PcStopKind::DebugExit: return stop.status;
     case PcStopKind::Limit: return kLimitReached;
@@ -157,9 +157,9 @@ std::string screen_json(const PcStop& stop, machine::Pc& pc, const arch::CpuMode
     rows.push_back({{"text", row.text()}, {"attributes", attributes}});
   }
   report::Json page = {{"cpu", cpu.name},
-                       {"stop", name_of(stop.kind)},
+                       {"stop", name_of_stop(stop.kind)},
                        {"detail", stop.detail},
-                       {"exit_status", exit_status_of(stop)},
+                       {"exit_status", exit_status_of_stop(stop)},
                        {"instructions", pc.retired()},
                        {"columns", machine::kColumns},
                        {"screen", rows}};
@@ -252,7 +252,7 @@ int run_boot(const Arguments& arguments) {
   say_what_it_was(words, pc);
   const bool pictured = write_screenshot(words, pc);
   if (shows_state(stop.kind)) write_all(STDERR_FILENO, machine::state_text(pc.cpu().state()));
-  const int status = exit_status_of(stop);
+  const int status = exit_status_of_stop(stop);
   return status == 0 && !pictured ? kToolFailed : status;
 }
 

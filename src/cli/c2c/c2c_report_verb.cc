@@ -22,14 +22,14 @@
 namespace zs::cli {
 namespace {
 
-struct Options {
+struct C2cReportOptions {
   RecordingInput input;
   std::string display, coalesce = "iaddr";
   std::vector<std::string> what_if, others;
   bool show_all = false, double_line = false, stdio = false, no_source = false, stats = false, header = false;
 };
 
-std::optional<int> parse(const Arguments& arguments, Options& options) {
+std::optional<int> parse(const Arguments& arguments, C2cReportOptions& options) {
   CommandLine line(
       "c2c report",
       "Shows which cache lines threads take from each other: perf's three tables of the samples; then each line\n"
@@ -92,7 +92,7 @@ std::string names_of_fields(const SharedLines& shared) {
 
 /// What the model's log says, as text. returns  an Error if the log is damaged, or has none of the fields of --whatif
 Result<std::string> model_text(const profile::PerfDataReader& reader, const profile::AddressSpaces& spaces,
-                               profile::Symbolizer& symbolizer, const Options& options,
+                               profile::Symbolizer& symbolizer, const C2cReportOptions& options,
                                const std::vector<Alignment>& alignments) {
   SharedLines shared;
   if (auto read = read_shared_lines(reader, shared); !read) return read.error();
@@ -125,7 +125,7 @@ bool was_logged(const profile::PerfDataReader& reader) { return !reader.sharing(
 }  // namespace
 
 int run_c2c_report(const Arguments& arguments) {
-  Options options;
+  C2cReportOptions options;
   if (const auto done = parse(arguments, options)) return *done;
   report::C2cStyle style{.coalesce = options.coalesce,
                          .show_all = options.show_all,

@@ -23,13 +23,13 @@ namespace {
 
 const std::vector<std::string> kUsualEvents = {"instructions", "branches", "cycles", "branch-misses"};
 
-struct Options {
+struct CalibrateOptions {
   StatOptions stat;
   std::uint64_t runs = 3;
   bool keep_nothing = false;
 };
 
-std::optional<int> parse(const Arguments& arguments, Options& options) {
+std::optional<int> parse(const Arguments& arguments, CalibrateOptions& options) {
   StatOptions& stat = options.stat;
   CommandLine line(
       "calibrate",
@@ -67,7 +67,7 @@ std::string today() {
 }
 
 int run_calibrate(const Arguments& arguments) {
-  Options options;
+  CalibrateOptions options;
   if (const auto status = parse(arguments, options)) return *status;
   StatOptions& stat = options.stat;
   const auto fail = [](const Error& error, int status) {

@@ -22,7 +22,7 @@ namespace zs::cli {
 namespace {
 
 constexpr int kNothingWorks = 1;
-constexpr ExitRow kStatuses[] = {
+constexpr ExitRow kDoctorStatuses[] = {
     {"0", "a back end works"},
     {"1", "none does"},
     {"125", "what --measure runs fails"},
@@ -57,7 +57,7 @@ int run_doctor(const Arguments& arguments) {
             "How much longer programs run under zeroskid here; takes some seconds, and is kept for --help");
   line.group("");  // what --measure runs
   line.number("--workload", rounds, 0, "N", "");
-  line.exit_statuses(kStatuses);
+  line.exit_statuses(kDoctorStatuses);
   if (const auto done = line.parse(arguments)) return *done;
   if (!line.program().empty()) {
     say(Error{"doctor: there is nothing to do with '" + line.program().front() + "'",

@@ -10,10 +10,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const arch::CpuModel& skylake() { return *arch::find_cpu_model("skylake-server@1"); }
+const arch::CpuModel& skylake_1() { return *arch::find_cpu_model("skylake-server@1"); }
 
 std::string row_of(std::string_view text) {
-  const auto parsed = parse_events(text, skylake());
+  const auto parsed = parse_events(text, skylake_1());
   if (!parsed) return parsed.error().message;
   const arch::Event* row = parsed->front().events.front().row;
   return row == nullptr ? "no row" : std::string(row->name);
@@ -21,17 +21,17 @@ std::string row_of(std::string_view text) {
 
 TEST(PfmNames, EncodeWhatTheModelsOwnTableLacks) {
   const PfmNames names;
-  EXPECT_EQ(names.config_of(skylake(), "MEM_INST_RETIRED:ALL_LOADS"), 0x81D0u);
-  EXPECT_EQ(names.config_of(skylake(), "cycle_activity:stalls_total"), 0x4000'4A3u);
+  EXPECT_EQ(names.config_of(skylake_1(), "MEM_INST_RETIRED:ALL_LOADS"), 0x81D0u);
+  EXPECT_EQ(names.config_of(skylake_1(), "cycle_activity:stalls_total"), 0x4000'4A3u);
   EXPECT_EQ(names.config_of(*arch::find_cpu_model("westmere"), "INST_RETIRED:ANY_P"), 0x01C0u);
-  EXPECT_FALSE(names.config_of(skylake(), "NO_SUCH:THING").has_value());
-  EXPECT_FALSE(names.config_of(skylake(), "").has_value());
+  EXPECT_FALSE(names.config_of(skylake_1(), "NO_SUCH:THING").has_value());
+  EXPECT_FALSE(names.config_of(skylake_1(), "").has_value());
 }
 
 TEST(PfmNames, LeaveAttributesToTheParser) {
   const PfmNames names;
-  EXPECT_FALSE(names.config_of(skylake(), "MEM_INST_RETIRED:ALL_LOADS:k").has_value());
-  EXPECT_FALSE(names.config_of(skylake(), "MEM_INST_RETIRED:ALL_LOADS:U").has_value());
+  EXPECT_FALSE(names.config_of(skylake_1(), "MEM_INST_RETIRED:ALL_LOADS:k").has_value());
+  EXPECT_FALSE(names.config_of(skylake_1(), "MEM_INST_RETIRED:ALL_LOADS:U").has_value());
 }
 
 TEST(PfmNames, LeaveTheEnvironmentAsItWas) {
@@ -67,7 +67,7 @@ TEST(ParseWithPfmNames, ExplainsWhatIsNotModelled) {
 }
 
 TEST(ParseWithPfmNames, OffersItsNamesToWhoeverMistypes) {
-  const auto parsed = parse_events("EXE_ACTIVITY.BOUND_ON_STORE_", skylake());
+  const auto parsed = parse_events("EXE_ACTIVITY.BOUND_ON_STORE_", skylake_1());
   ASSERT_FALSE(parsed);
   EXPECT_THAT(parsed.error().hint, HasSubstr("nearest: EXE_ACTIVITY.BOUND_ON_STORES, "));
 }

@@ -11,6 +11,7 @@
 #include "arch/events/tables.h"
 #include "arch/ibs.h"
 #include "base/check.h"
+#include "cli/command/words.h"
 #include "report/json.h"
 #include "session/branch_trace.h"
 #include "session/core_choice.h"
@@ -169,12 +170,6 @@ std::vector<unsigned> members(std::uint64_t bits) {
   return numbers;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 /// What a set bit of the select register means, by the field's name in the manual.
 struct BitMeaning {
   std::string_view name, set, clear;
@@ -310,7 +305,7 @@ std::string list_page(const arch::CpuModel& cpu, const std::vector<ListedEvent>&
     line.erase(line.find_last_not_of(' ') + 1);
     page += line + "\n";
     if (!verbose) continue;
-    if (!event.aliases.empty()) page += "    also: " + joined(event.aliases) + "\n";
+    if (!event.aliases.empty()) page += "    also: " + joined(event.aliases, ", ") + "\n";
     if (!event.error.empty()) page += fmt::format("    error: {}\n", event.error);
     if (!event.measured_here.empty()) page += fmt::format("    on this machine: {}\n", event.measured_here);
     if (event.needs == "kernel") {

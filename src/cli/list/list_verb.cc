@@ -21,19 +21,19 @@ namespace zs::cli {
 namespace {
 
 constexpr int kNothingMatches = 1;
-constexpr ExitRow kStatuses[] = {
+constexpr ExitRow kListStatuses[] = {
     {"0", "something matches"},
     {"1", "nothing matches"},
     {"129", "wrong usage"},
 };
 
-struct Options {
+struct ListOptions {
   std::vector<std::string> globs;
   CpuChoice cpu;
   bool verbose = false, names = false, json = false, no_pager = false;
 };
 
-std::optional<int> parse(const Arguments& arguments, Options& options) {
+std::optional<int> parse(const Arguments& arguments, ListOptions& options) {
   CommandLine line("list", "Lists the events that -e takes, with what their numbers are worth.",
                    "[GLOB | 0xSELECT]... [OPTIONS]");
   line.words(options.globs, "EVENTS");
@@ -49,7 +49,7 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
       "-e also takes rNNNN, cpu/event=N,umask=N,.../ and these words; :p :pp :ppp sample precisely.\n"
       "PRECISE is what the vendor promises of PEBS: only = made for it, distribution = the overflowing instruction\n"
       "itself is recorded. Here :p samples every event precisely.");
-  line.exit_statuses(kStatuses);
+  line.exit_statuses(kListStatuses);
   return line.parse(arguments);
 }
 
@@ -68,7 +68,7 @@ bool is_select_word(const std::string& text) {
 }
 
 int run_list(const Arguments& arguments) {
-  Options options;
+  ListOptions options;
   if (const auto done = parse(arguments, options)) return *done;
   const auto cpu = choose_cpu_model(options.cpu);
   if (!cpu) {

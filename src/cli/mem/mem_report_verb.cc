@@ -21,14 +21,14 @@ constexpr const char* usual_keys(std::size_t width) {
   return width >= 100 ? "symbol,data,mem" : "symbol,data";
 }
 
-struct Options {
+struct MemReportOptions {
   RecordingInput input;
   std::string keys, color = "auto", percent_limit;
   PageWidth width;
   bool stdio = false, plain = false, header = false, header_only = false;
 };
 
-std::optional<int> parse(const Arguments& arguments, Options& options) {
+std::optional<int> parse(const Arguments& arguments, MemReportOptions& options) {
   CommandLine line("mem report",
                    "Shows where the data of sampled loads and stores was and how long it took: by source, as a\n"
                    "histogram, and by place. Percentages are shares of the latency: a sample counts for as many\n"
@@ -54,7 +54,7 @@ int wrong(const Error& error) { return refuse("mem report", error); }
 }  // namespace
 
 int run_mem_report(const Arguments& arguments) {
-  Options options;
+  MemReportOptions options;
   if (const auto done = parse(arguments, options)) return *done;
   const auto limit = parse_percent_limit(options.percent_limit);
   if (!limit) return wrong(limit.error());

@@ -7,7 +7,7 @@
 namespace zs::cli {
 namespace {
 
-constexpr const char* kFunctions = R"bash(
+constexpr const char* kBashFunctions = R"bash(
 # The names that `zeroskid list` has, of the CPU model that was typed.
 _zeroskid_names() {
   local i model=()
@@ -149,7 +149,7 @@ std::string bash_completion(const std::vector<VerbPage>& pages) {
   return "# bash completion for zeroskid " ZEROSKID_VERSION ", made from its options\n\n_zeroskid_verbs='" +
          joined(verbs) +
          "'\n\n# Sets options, operand and values of the verb $1.\n_zeroskid_table() {\n  case $1 in\n" + cases +
-         "  esac\n}\n" + kFunctions;
+         "  esac\n}\n" + kBashFunctions;
 }
 
 }  // namespace zs::cli

@@ -6,7 +6,7 @@
 namespace zs::cli {
 namespace {
 
-constexpr const char* kFunctions = R"zsh(
+constexpr const char* kZshFunctions = R"zsh(
 # The names that `zeroskid list` has.
 _zeroskid_names() {
   local what=$1
@@ -38,7 +38,7 @@ std::string replaced(std::string_view text, std::string_view special, char with)
 }
 
 /// A word in single quotes.
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
@@ -50,7 +50,7 @@ std::string action_of(const Offer& offer, const std::string& placeholder) {
   switch (offer.kind) {
     case Offer::Kind::Nothing: return message + ": ";
     case Offer::Kind::Words:
-      return offer.list ? message + ":_values -s , " + quoted("one of") + " " + joined(offer.words)
+      return offer.list ? message + ":_values -s , " + in_quotes("one of") + " " + joined(offer.words)
                         : message + ":(" + joined(offer.words) + ")";
     case Offer::Kind::Files: return message + ":_files";
     case Offer::Kind::Events: return message + ":_zeroskid_events";
@@ -76,19 +76,19 @@ std::string spec_of(const OptionTable& table, const OptionRow& row) {
     tail += (row.value_may_be_left_out ? "::" : ":") + action_of(offer_for(table, row.value), row.value);
   std::string spec = row.repeats && !row.value.empty() ? "'*'" : "'(" + joined(row.names) + ")'";
   spec += names.size() == 1 ? names.front() : "{" + joined(names, ",") + "}";
-  return spec + quoted(tail);
+  return spec + in_quotes(tail);
 }
 
 std::string operand_specs(const OptionTable& table) {
   if (table.operand == "PROGRAM") return " \\\n        '(-)1:program:_command_names -e' '*::arguments:_normal'";
   if (table.operand.empty()) return "";
-  return " \\\n        " + quoted("*:" + action_of(offer_for(table, table.operand), table.operand));
+  return " \\\n        " + in_quotes("*:" + action_of(offer_for(table, table.operand), table.operand));
 }
 
 std::string descriptions(const std::vector<VerbPage>& pages) {
   std::string text;
   for (const VerbPage& page : pages)
-    text += " " + quoted(std::string(page.verb->name) + ":" + replaced(page.verb->summary, "\\", '\\'));
+    text += " " + in_quotes(std::string(page.verb->name) + ":" + replaced(page.verb->summary, "\\", '\\'));
   return text;
 }
 
@@ -114,7 +114,7 @@ std::string function_of(const VerbPage& page) {
 std::string zsh_completion(const std::vector<VerbPage>& pages) {
   std::string text =
       "#compdef zeroskid zs\n# zsh completion for zeroskid " ZEROSKID_VERSION ", made from its options\n";
-  text += kFunctions;
+  text += kZshFunctions;
   for (const VerbPage& page : pages) text += function_of(page);
   return text + R"zsh(
 _zeroskid() {

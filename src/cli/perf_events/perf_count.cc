@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kBreathMs = 100;
+constexpr int kLongestPollMs = 100;
 
 /// Threads may end before they are read, and their names with them.
 std::map<pid_t, CountedThread> names_of(const std::vector<host::Place>& places) {
@@ -59,10 +59,10 @@ class Reader {
 
   /// Waits for the source, for a breath or to the next reading.
   void wait(pollfd source) {
-    int milliseconds = kBreathMs;
+    int milliseconds = kLongestPollMs;
     if (counting_.every.count() != 0) {
       const auto rest = std::chrono::ceil<std::chrono::milliseconds>(next_ - Clock::now());
-      milliseconds = static_cast<int>(std::clamp<std::chrono::milliseconds::rep>(rest.count(), 0, kBreathMs));
+      milliseconds = static_cast<int>(std::clamp<std::chrono::milliseconds::rep>(rest.count(), 0, kLongestPollMs));
     }
     poll(&source, 1, milliseconds);
     if (counting_.every.count() == 0 || Clock::now() < next_) return;

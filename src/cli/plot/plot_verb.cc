@@ -31,13 +31,13 @@ namespace {
 constexpr std::size_t kUsualWidth = 80;
 constexpr std::size_t kMostWidth = 10'000;  // chosen: wider than any screen, and no allocation to speak of
 
-constexpr ExitRow kStatuses[] = {
+constexpr ExitRow kPlotStatuses[] = {
     {"0", "drawn"},
     {"125", "the table cannot be read, or a file not be written"},
     {"129", "wrong usage"},
 };
 
-struct Options {
+struct PlotOptions {
   std::vector<std::string> files, metrics;
   std::string svg, html, csv, colour = "auto";
   std::uint64_t width = 0, height = 4, thread = 0;
@@ -47,7 +47,7 @@ struct Options {
   bool writes_a_file() const { return !svg.empty() || !html.empty() || !csv.empty(); }
 };
 
-std::optional<Error> wrong_usage(Options& options) {
+std::optional<Error> wrong_usage(PlotOptions& options) {
   if (options.files.size() != 1) {
     return Error{options.files.empty() ? "no table of windows to plot"
                                        : "plot: one table at a time, not also '" + options.files[1] + "'",
@@ -65,7 +65,7 @@ std::optional<Error> wrong_usage(Options& options) {
   return std::nullopt;
 }
 
-std::optional<int> parse(const Arguments& arguments, Options& options) {
+std::optional<int> parse(const Arguments& arguments, PlotOptions& options) {
   CommandLine line("plot", "Draws the windows of a run as curves over its instructions.", "FILE [OPTIONS]");
   line.words(options.files, "FILE");
   line.group("What is shown");
@@ -90,7 +90,7 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
       "Rates are events per 1000 instructions, or per second where those are not counted; instructions per cycle "
       "where\n"
       "cycles are. Phases: docs/phases.md.");
-  line.exit_statuses(kStatuses);
+  line.exit_statuses(kPlotStatuses);
   if (const auto done = line.parse(arguments)) return done;
   if (const auto error = wrong_usage(options)) {
     say(*error);
@@ -126,7 +126,7 @@ bool write_file(const std::string& path, const std::string& text) {
 }
 
 int run_plot(const Arguments& arguments) {
-  Options options;
+  PlotOptions options;
   if (const auto done = parse(arguments, options)) return *done;
   const auto table = profile::read_table(options.files.front());
   if (!table) {

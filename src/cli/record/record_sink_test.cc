@@ -23,7 +23,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-Origin who(std::int32_t pid, std::int32_t tid, std::uint64_t time_ns) {
+Origin origin(std::int32_t pid, std::int32_t tid, std::uint64_t time_ns) {
   return {.pid = pid, .tid = tid, .time_ns = time_ns};
 }
 
@@ -67,12 +67,12 @@ Sample sample_at(std::uint64_t time_ns, std::int32_t pid = 7) {
 
 TEST_F(RecordSinkTest, WritesEveryFactThatArrives) {
   RecordSink out = sink();
-  out.receive(Comm{.origin = who(7, 7, 1), .exec = true, .comm = "gzip"});
+  out.receive(Comm{.origin = origin(7, 7, 1), .exec = true, .comm = "gzip"});
   out.receive(
-      session::Mmap{.origin = who(7, 7, 2), .start = 0x400000, .length = 0x1000, .protection = 5, .path = "/x"});
-  out.receive(Fork{.origin = who(8, 8, 3), .parent_pid = 7, .parent_tid = 7});
+      session::Mmap{.origin = origin(7, 7, 2), .start = 0x400000, .length = 0x1000, .protection = 5, .path = "/x"});
+  out.receive(Fork{.origin = origin(8, 8, 3), .parent_pid = 7, .parent_tid = 7});
   out.receive(sample_at(4));
-  out.receive(session::Lost{.origin = who(7, 7, 5), .event = 0, .samples = 3});
+  out.receive(session::Lost{.origin = origin(7, 7, 5), .event = 0, .samples = 3});
   ASSERT_TRUE(out.close());
   EXPECT_EQ(out.samples(), 1U);
   EXPECT_EQ(records<profile::Comm>().at(0).name, "gzip");
@@ -84,16 +84,16 @@ TEST_F(RecordSinkTest, WritesEveryFactThatArrives) {
 
 TEST_F(RecordSinkTest, AProcessThatExecsDoesNotExit) {
   RecordSink out = sink();
-  out.receive(Exit{.origin = who(7, 7, 1), .parent_pid = 1, .parent_tid = 1});
-  out.receive(Hello{.origin = who(7, 7, 2), .exec = true});
+  out.receive(Exit{.origin = origin(7, 7, 1), .parent_pid = 1, .parent_tid = 1});
+  out.receive(Hello{.origin = origin(7, 7, 2), .exec = true});
   ASSERT_TRUE(out.close());
   EXPECT_THAT(records<profile::Exit>(), IsEmpty());
 }
 
 TEST_F(RecordSinkTest, AProcessThatEndsExitsAtItsTime) {
   RecordSink out = sink();
-  out.receive(Exit{.origin = who(7, 9, 1), .parent_pid = 7, .parent_tid = 7});
-  out.receive(Exit{.origin = who(7, 7, 2), .parent_pid = 1, .parent_tid = 1});
+  out.receive(Exit{.origin = origin(7, 9, 1), .parent_pid = 7, .parent_tid = 7});
+  out.receive(Exit{.origin = origin(7, 7, 2), .parent_pid = 1, .parent_tid = 1});
   ASSERT_TRUE(out.close());
   const auto exits = records<profile::Exit>();
   ASSERT_THAT(exits, SizeIs(2));
@@ -104,9 +104,9 @@ TEST_F(RecordSinkTest, AProcessThatEndsExitsAtItsTime) {
 
 TEST_F(RecordSinkTest, AProcessNumberThatIsGivenAwayAgainWasAnEnd) {
   RecordSink out = sink();
-  out.receive(Exit{.origin = who(7, 7, 1), .parent_pid = 1, .parent_tid = 1});
-  out.receive(Fork{.origin = who(7, 7, 5), .parent_pid = 1, .parent_tid = 1});
-  out.receive(Hello{.origin = who(7, 7, 6), .exec = true});
+  out.receive(Exit{.origin = origin(7, 7, 1), .parent_pid = 1, .parent_tid = 1});
+  out.receive(Fork{.origin = origin(7, 7, 5), .parent_pid = 1, .parent_tid = 1});
+  out.receive(Hello{.origin = origin(7, 7, 6), .exec = true});
   ASSERT_TRUE(out.close());
   EXPECT_THAT(records<profile::Exit>(), SizeIs(1));
 }
@@ -114,9 +114,9 @@ TEST_F(RecordSinkTest, AProcessNumberThatIsGivenAwayAgainWasAnEnd) {
 TEST_F(RecordSinkTest, VirtualTimeGoesOnAcrossExecAndIntoChildren) {
   RecordSink out = sink(true);
   out.receive(sample_at(100));
-  out.receive(Hello{.origin = who(7, 7, 0), .exec = true});
+  out.receive(Hello{.origin = origin(7, 7, 0), .exec = true});
   out.receive(sample_at(10));  // 110
-  out.receive(Fork{.origin = who(8, 8, 20), .parent_pid = 7, .parent_tid = 7, .by_parent = true});
+  out.receive(Fork{.origin = origin(8, 8, 20), .parent_pid = 7, .parent_tid = 7, .by_parent = true});
   out.receive(sample_at(25, 8));  // 125: the child goes on from its parent's clock
   ASSERT_TRUE(out.close());
   std::vector<std::uint64_t> times;
@@ -126,10 +126,10 @@ TEST_F(RecordSinkTest, VirtualTimeGoesOnAcrossExecAndIntoChildren) {
 
 TEST_F(RecordSinkTest, TheSummaryAddsUpAllThreadsKilledOnesToo) {
   RecordSink out = sink();
-  out.receive(session::Statistics{.origin = who(7, 7, 1), .pmis = 1, .records = 10});
-  out.receive(session::Statistics{.origin = who(7, 7, 2), .pmis = 2, .records = 20, .lost = 1});  // replaces
-  out.receive(Exit{.origin = who(7, 7, 3), .parent_pid = 1, .parent_tid = 1});
-  out.receive(session::Statistics{.origin = who(8, 8, 4), .pmis = 5, .records = 50});
+  out.receive(session::Statistics{.origin = origin(7, 7, 1), .pmis = 1, .records = 10});
+  out.receive(session::Statistics{.origin = origin(7, 7, 2), .pmis = 2, .records = 20, .lost = 1});  // replaces
+  out.receive(Exit{.origin = origin(7, 7, 3), .parent_pid = 1, .parent_tid = 1});
+  out.receive(session::Statistics{.origin = origin(8, 8, 4), .pmis = 5, .records = 50});
   ASSERT_TRUE(out.close());
   records<profile::Exit>();
   EXPECT_THAT(notes_, ElementsAre(profile::Note{"PMIs", "7"}, profile::Note{"PEBS records", "70"},

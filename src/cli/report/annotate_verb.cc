@@ -16,13 +16,13 @@
 namespace zs::cli {
 namespace {
 
-constexpr ExitRow kStatuses[] = {
+constexpr ExitRow kAnnotateStatuses[] = {
     {"0", "read and printed"},
     {"125", "the recording cannot be read or has no such function or type"},
     {"129", "wrong usage"},
 };
 
-struct Options {
+struct AnnotateOptions {
   RecordingInput input;
   std::string symbol, dso, data_type, syntax = "att", color = "auto";
   bool lines = false, no_source = false, stdio = false, all = false;
@@ -31,7 +31,7 @@ struct Options {
 };
 
 /// Options and the name of a function in any order.
-std::optional<int> parse(const Arguments& arguments, Options& options) {
+std::optional<int> parse(const Arguments& arguments, AnnotateOptions& options) {
   Arguments rest = arguments;
   for (;;) {
     CommandLine line("annotate",
@@ -52,7 +52,7 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
     line.flag("--stdio", options.stdio, "Print text, which is done anyway");
     line.value("--color", options.color, "auto|always|never", "When to colour [auto]");
     add_width_options(line, options.width);
-    line.exit_statuses(kStatuses);
+    line.exit_statuses(kAnnotateStatuses);
     if (const auto done = line.parse(rest)) return done;
     if (line.program().empty()) return std::nullopt;
     if (!options.symbol.empty()) {
@@ -71,7 +71,7 @@ int wrong(const std::string& message) {
 }
 
 int run_annotate(const Arguments& arguments) {
-  Options options;
+  AnnotateOptions options;
   if (const auto done = parse(arguments, options)) return *done;
   report::AnnotateStyle style{.source = !options.no_source, .lines = options.lines};
   if (options.syntax == "intel") {

@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view kUsualKeys = "comm,dso,symbol";
 constexpr std::string_view kUsualBranchKeys = "comm,dso_from,symbol_from,symbol_to";
 
-struct Options {
+struct ReportOptions {
   RecordingInput input;
   std::string keys, graph, itrace, color = "auto", percent_limit;
   bool no_children = false, branches = false, no_branches = false, samples = false, periods = false;
@@ -45,7 +45,7 @@ Arguments with_call_graph_joined(Arguments arguments) {
   return arguments;
 }
 
-std::optional<int> parse(const Arguments& arguments, Options& options) {
+std::optional<int> parse(const Arguments& arguments, ReportOptions& options) {
   CommandLine line("report", "Shows where the samples of a recording fell, the hottest place first.",
                    "[-i FILE] [OPTIONS]");
   add_input_options(line, options.input);
@@ -75,14 +75,14 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
   return parse_reader(line, with_call_graph_joined(arguments));
 }
 
-int wrong(const Error& error) { return refuse("report", error); }
+int refuse_report(const Error& error) { return refuse("report", error); }
 
-int report_skid(const profile::PerfDataReader& reader, const Options& options, Page& page) {
+int report_skid(const profile::PerfDataReader& reader, const ReportOptions& options, Page& page) {
   if (!has_samples(reader, kRecordMore)) return empty_status(reader);
   const std::size_t width = page_width(options.width);
   profile::Symbolizer symbolizer(options.input.names());
   const auto text = report::skid_text(reader, symbolizer, width);
-  if (!text) return wrong(text.error());
+  if (!text) return refuse_report(text.error());
   print_list_preamble(page, reader, options.header, width);
   page.print(*text);
   say_remarks(page, symbolizer);
@@ -90,20 +90,20 @@ int report_skid(const profile::PerfDataReader& reader, const Options& options, P
 }
 
 int run_report(const Arguments& arguments) {
-  Options options;
+  ReportOptions options;
   if (const auto done = parse(arguments, options)) return *done;
 
-  if (const auto traces = choose_traces(options.itrace, options.input); !traces) return wrong(traces.error());
+  if (const auto traces = choose_traces(options.itrace, options.input); !traces) return refuse_report(traces.error());
   auto graph = parse_call_graph(options.graph);
-  if (!graph) return wrong(graph.error());
+  if (!graph) return refuse_report(graph.error());
   const auto limit = parse_percent_limit(options.percent_limit);
-  if (!limit) return wrong(limit.error());
+  if (!limit) return refuse_report(limit.error());
   const auto coloured = parse_page_colour(options.color);
-  if (!coloured) return wrong(coloured.error());
+  if (!coloured) return refuse_report(coloured.error());
   std::vector<profile::SortKey> keys;
   if (!options.keys.empty()) {
     auto parsed = profile::parse_sort_keys(options.keys, profile::KeysOf::Report);
-    if (!parsed) return wrong(parsed.error());
+    if (!parsed) return refuse_report(parsed.error());
     keys = std::move(*parsed);
   }
 
@@ -120,22 +120,23 @@ int run_report(const Arguments& arguments) {
   bool branches = has_branches && !options.no_branches;
   if (options.branches) branches = true;
   if (branches && !has_branches) {
-    return wrong({reader->name() + ": the samples have no branch stacks", "record with -b to have them"});
+    return refuse_report({reader->name() + ": the samples have no branch stacks", "record with -b to have them"});
   }
   if (keys.empty()) keys = *profile::parse_sort_keys(branches ? kUsualBranchKeys : kUsualKeys);
   for (const profile::SortKey key : keys) {
     if (profile::is_memory_key(key)) {
-      return wrong({"these keys are of memory accesses", "zeroskid mem report has them"});
+      return refuse_report({"these keys are of memory accesses", "zeroskid mem report has them"});
     }
     if (profile::is_branch_key(key) && !branches) {
-      return wrong({"these keys need branch stacks, which the samples do not have", "record with -b to have them"});
+      return refuse_report(
+          {"these keys need branch stacks, which the samples do not have", "record with -b to have them"});
     }
   }
 
   const bool recorded_chains = reader->description().callchain != profile::CallchainMode::None;
   const bool has_chains = recorded_chains && !branches;
   if (!recorded_chains && !options.graph.empty() && graph->drawn) {
-    return wrong({reader->name() + ": the samples have no call chains", "record with -g to have them"});
+    return refuse_report({reader->name() + ": the samples have no call chains", "record with -g to have them"});
   }
   profile::AggregateOptions aggregation;
   aggregation.keys = keys;

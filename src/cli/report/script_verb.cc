@@ -14,7 +14,7 @@
 namespace zs::cli {
 namespace {
 
-struct Options {
+struct ScriptOptions {
   RecordingInput input;
   std::string fields, itrace;
   bool header = false, header_only = false, hide_call_graph = false, nanoseconds = false;
@@ -22,7 +22,7 @@ struct Options {
   std::uint64_t max_stack = 127;
 };
 
-std::optional<int> parse(const Arguments& arguments, Options& options) {
+std::optional<int> parse(const Arguments& arguments, ScriptOptions& options) {
   CommandLine line("script", "Prints the samples of a recording one by one, in the order of time.",
                    "[-i FILE] [OPTIONS]");
   add_input_options(line, options.input);
@@ -51,7 +51,7 @@ int print_raw(const profile::PerfDataReader& reader, Page& page) {
 }
 
 int run_script(const Arguments& arguments) {
-  Options options;
+  ScriptOptions options;
   if (const auto done = parse(arguments, options)) return *done;
   if (const auto traces = choose_traces(options.itrace, options.input); !traces) {
     return refuse("script", traces.error());

@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-class Kept final : public RecordingSink {
+class KeptValues final : public RecordingSink {
  public:
   void receive(session::Message&& message) override {
     if (const auto* counts = std::get_if<session::Counts>(&message)) values.push_back(counts->values.at(0));
@@ -21,7 +21,7 @@ session::Origin at(std::int32_t pid, std::int32_t tid) { return {.pid = pid, .ti
 
 /// A shell (1) that forks (2), executes gzip there, and has a second thread (9).
 std::vector<std::uint64_t> kept(const FollowOptions& options) {
-  Kept sink;
+  KeptValues sink;
   FollowFilter filter(options, sink);
   const auto counts = [&](std::int32_t pid, std::int32_t tid, std::uint64_t value) {
     filter.receive(session::Counts{.origin = at(pid, tid), .final = true, .values = {value}});

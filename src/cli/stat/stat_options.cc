@@ -57,7 +57,7 @@ std::string why_no_number(const Error& error) {
   return column == std::string::npos ? text : text.substr(column + 2);
 }
 
-ValueClass class_of(const session::EventSpec& event) {
+ValueClass number_class_of(const session::EventSpec& event) {
   if (event.kind != EventKind::Hardware) return ValueClass::Measured;
   return event.detail == session::Detail::Exact ? ValueClass::Exact : ValueClass::Modelled;
 }
@@ -70,8 +70,9 @@ void count(const EventSelection& selection, StatOptions& out) {
   for (std::size_t i = 0; i < selection.events.size(); ++i) {
     session::EventSpec event = selection.events[i];
     event.leader += first;
-    out.report.events.push_back(
-        {.name = event.name, .milliseconds = event.kind == EventKind::TaskClock, .number_class = class_of(event)});
+    out.report.events.push_back({.name = event.name,
+                                 .milliseconds = event.kind == EventKind::TaskClock,
+                                 .number_class = number_class_of(event)});
     out.columns.emplace_back(selection.parsed[i]);
     out.counted_as.push_back(out.config.events.size());
     out.config.events.push_back(std::move(event));

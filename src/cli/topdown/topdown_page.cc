@@ -75,11 +75,11 @@ std::string slots_remark(const TopdownReport& report) {
 std::string bar(double share, std::size_t cells, bool unicode) {
   const double length = std::clamp(share, 0.0, 1.0) * static_cast<double>(cells);
   if (!unicode) return std::string(static_cast<std::size_t>(std::lround(length)), '#');
-  static constexpr std::array<const char*, kEighths> kParts = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  static constexpr std::array<const char*, kEighths> kBars = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const auto eighths = static_cast<std::size_t>(std::lround(length * static_cast<double>(kEighths)));
   std::string text;
   for (std::size_t i = 0; i < eighths / kEighths; ++i) text += "█";
-  return text + kParts[eighths % kEighths];
+  return text + kBars[eighths % kEighths];
 }
 
 std::size_t cells_of(double share, std::size_t cells, bool unicode) {

@@ -32,13 +32,13 @@ namespace {
 constexpr const char* kLevels[] = {"TopdownL1", "TopdownL2", "TopdownL3"};
 constexpr const char* kSlots = "Slots";
 
-struct Options {
+struct TopdownOptions {
   StatOptions stat;
   std::uint64_t level = 2;
   bool no_descriptions = false, ascii = false;
 };
 
-std::optional<int> parse(const Arguments& arguments, Options& options) {
+std::optional<int> parse(const Arguments& arguments, TopdownOptions& options) {
   StatOptions& stat = options.stat;
   CommandLine line("topdown", "Runs a program and shows what became of the issue slots of its modelled core.",
                    "[OPTIONS] [--] PROGRAM [ARGUMENTS]");
@@ -61,7 +61,7 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
 }
 
 /// All nodes, and the slots behind them last. Refused where no node of level 1 has a number.
-Result<void> choose(Options& options) {
+Result<void> choose(TopdownOptions& options) {
   StatOptions& stat = options.stat;
   if (options.level > std::size(kLevels)) {
     return Error{"-l " + std::to_string(options.level) + ": there are levels 1 to 3", ""};
@@ -79,7 +79,7 @@ Result<void> choose(Options& options) {
                "take another CPU model"};
 }
 
-TopdownReport report_of(const Options& options, const StatTotals& totals, const arch::CpuModel& model) {
+TopdownReport report_of(const TopdownOptions& options, const StatTotals& totals, const arch::CpuModel& model) {
   const StatOptions& stat = options.stat;
   const session::UnitSums units = totals.units();
   Counted counted{.counts = {}, .units = &units, .columns = &stat.report.estimated};
@@ -98,7 +98,7 @@ TopdownReport report_of(const Options& options, const StatTotals& totals, const 
   return report;
 }
 
-std::string printed(const Options& options, const TopdownReport& report, const session::UnitSums& units,
+std::string printed(const TopdownOptions& options, const TopdownReport& report, const session::UnitSums& units,
                     int descriptor) {
   const StatOptions& stat = options.stat;
   if (stat.json) return topdown_json(report);
@@ -112,7 +112,7 @@ std::string printed(const Options& options, const TopdownReport& report, const s
 }
 
 int run_topdown(const Arguments& arguments) {
-  Options options;
+  TopdownOptions options;
   if (const auto status = parse(arguments, options)) return *status;
   StatOptions& stat = options.stat;
   if (auto chosen = choose(options); !chosen) {

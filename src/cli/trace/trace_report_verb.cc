@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kDeepest = 10'000;  // chosen: beyond it a tree is no picture any more
 
-struct Options {
+struct TraceReportOptions {
   RecordingInput input;
   std::string color = "auto", percent_limit = "0.5";
   std::uint64_t deepest = 127;
@@ -22,7 +22,7 @@ struct Options {
   PageWidth width;
 };
 
-std::optional<int> parse(const Arguments& arguments, Options& options) {
+std::optional<int> parse(const Arguments& arguments, TraceReportOptions& options) {
   CommandLine line(
       "trace report",
       "Shows the calls of a branch trace as a tree: who called whom how often, exactly, and the instructions\n"
@@ -53,7 +53,7 @@ int wrong(const Error& error) { return refuse("trace report", error); }
 }  // namespace
 
 int run_trace_report(const Arguments& arguments) {
-  Options options;
+  TraceReportOptions options;
   if (const auto done = parse(arguments, options)) return *done;
   const auto limit = parse_percent_limit(options.percent_limit);
   if (!limit) return wrong(limit.error());

@@ -6,7 +6,7 @@ namespace zs::cli {
 namespace {
 
 constexpr Verb kTraceReportVerb{"report", "Who called whom how often", run_trace_report};
-constexpr const Verb* kParts[] = {&kTraceReportVerb};
+constexpr const Verb* kTraceParts[] = {&kTraceReportVerb};
 
 /// A program called `report` is traced by `trace -- report`.
 int run_trace(const Arguments& arguments) {
@@ -19,6 +19,6 @@ int run_trace(const Arguments& arguments) {
 }  // namespace
 
 const Verb kTraceVerb{"trace", "Every branch a program takes: its calls as a tree, counts for BOLT and AutoFDO",
-                      run_trace, kParts};
+                      run_trace, kTraceParts};
 
 }  // namespace zs::cli

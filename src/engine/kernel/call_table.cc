@@ -445,11 +445,11 @@ constexpr bool is_sorted_by_number() {
 }
 static_assert(is_sorted_by_number());
 
-constexpr Call kNone;
+constexpr Call kUnknownCall;
 /// By number; several facts are asked of each call.
 constexpr auto kRows = [] {
   std::array<const Call*, 512> rows{};
-  rows.fill(&kNone);
+  rows.fill(&kUnknownCall);
   for (const Call& call : kCalls) rows[static_cast<std::size_t>(call.number)] = &call;
   return rows;
 }();
@@ -502,7 +502,7 @@ class Pieces {
 }  // namespace
 
 const Call& call_of(long number) {
-  return static_cast<std::uint64_t>(number) < kRows.size() ? *kRows[static_cast<std::size_t>(number)] : kNone;
+  return static_cast<std::uint64_t>(number) < kRows.size() ? *kRows[static_cast<std::size_t>(number)] : kUnknownCall;
 }
 
 std::vector<AddressRange> written_by(const Call& call, const long (&arguments)[6]) {

@@ -11,10 +11,11 @@
 #include "engine/kernel/written_files.h"
 #include "engine/memory/code_protection.h"
 #include "engine/run.h"
+#include "isa/decode.h"
 
 namespace zs::engine {
 
-inline constexpr std::uint64_t kLongestInstruction = 15;
+using isa::kLongestInstruction;
 
 class GuestCode final : public CodeSource, public CodeListener {
  public:

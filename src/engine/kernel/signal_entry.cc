@@ -27,8 +27,6 @@ void signal_entry(int signal, siginfo_t* info, void* ucontext) {
 
 namespace {
 
-bool is_synchronous(int signal) { return (signal_bit(signal) & kSynchronousSignals) != 0; }
-
 std::uint64_t pc_of(const greg_t* regs) { return static_cast<std::uint64_t>(regs[REG_RIP]); }
 void go_on_at(greg_t* regs, std::uint64_t pc) { regs[REG_RIP] = static_cast<greg_t>(pc); }
 void go_on_at(greg_t* regs, const char& place) { go_on_at(regs, reinterpret_cast<std::uint64_t>(&place)); }

@@ -35,8 +35,6 @@
 namespace zs::engine {
 namespace {
 
-bool is_synchronous(int signal) { return (signal_bit(signal) & kSynchronousSignals) != 0; }
-
 bool ignored_by_default(int signal) {
   return signal == SIGCHLD || signal == SIGCONT || signal == SIGURG || signal == SIGWINCH;
 }

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/bytes.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
@@ -17,12 +18,6 @@ namespace {
 
 constexpr std::uint64_t kMaxHeaderBytes = 65536;  // load_elf_phdrs: a larger table is ENOEXEC
 constexpr std::uint64_t kMaxInterpreterPath = 4096;
-
-std::string hex(std::uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%" PRIx64, value);
-  return text;
-}
 
 const char* machine_name(std::uint16_t machine) {
   switch (machine) {

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/bytes.h"
 #include "engine/loader/program.h"
 #include "engine/memory/guest_access.h"
 #include "engine/memory/populate.h"
@@ -24,12 +25,6 @@ namespace {
 
 constexpr std::uint64_t kAtMinSigStackSize = 51;  // AT_MINSIGSTKSZ; not in every elf.h
 constexpr std::size_t kCommBytes = 15;
-
-std::string hex(std::uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%" PRIx64, value);
-  return text;
-}
 
 /// The bytes behind the file part of a segment up to the page's end: zero, as ld.so's first malloc relies on.
 bool zero_to_page_end(std::uint64_t from) {

@@ -6,16 +6,12 @@
 
 #include <cstdint>
 
+#include "engine/memory/test_mappings.h"
+
 namespace zs::engine {
 namespace {
 
-constexpr std::uint32_t kRw = PROT_READ | PROT_WRITE;
-
-GuestMapping pages(std::uint64_t first, std::uint64_t last, std::uint32_t prot = kRw) {
-  return {.start = first * kPageSize, .end = last * kPageSize, .prot = prot, .flags = MAP_PRIVATE | MAP_ANONYMOUS};
-}
-
-class MapLimitsOf : public testing::Test {
+class MapLimitsOf : public ::testing::Test {
  protected:
   void set(int resource, std::uint64_t bytes) {
     ASSERT_EQ(program_.set(resource, {bytes, RLIM_INFINITY}), 0);
@@ -53,8 +49,8 @@ TEST_F(MapLimitsOf, CountOnlyPrivateWritableMemoryAsData) {
   EXPECT_TRUE(limits_.may_expand(pages(70, 71), kPageSize));
   EXPECT_FALSE(limits_.may_expand(pages(70, 72), 2 * kPageSize));
   EXPECT_TRUE(limits_.may_expand(shared, 100 * kPageSize));
-  EXPECT_TRUE(limits_.may_become(pages(4, 5, PROT_READ), kRw));
-  EXPECT_FALSE(limits_.may_become(pages(4, 6, PROT_READ), kRw));
+  EXPECT_TRUE(limits_.may_become(pages(4, 5, PROT_READ), kReadWrite));
+  EXPECT_FALSE(limits_.may_become(pages(4, 6, PROT_READ), kReadWrite));
   EXPECT_TRUE(limits_.may_become(pages(0, 3), PROT_READ));
 }
 

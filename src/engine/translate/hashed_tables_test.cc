@@ -10,7 +10,7 @@
 namespace zs::engine {
 namespace {
 
-constexpr std::uint64_t kEntry = 0x6000'5678;
+constexpr std::uint64_t kEntryOfBlock = 0x6000'5678;
 
 /// Of a miss that this program's file has entries for, or of one that it has none for.
 class HashedTablesTest : public testing::TestWithParam<bool> {
@@ -30,21 +30,21 @@ TEST_P(HashedTablesTest, ATableLeadsToTheMissWhenItIsAskedForFirst) {
 }
 
 TEST_P(HashedTablesTest, AnEntryIsThatOfAllAddressesWithTheSame16Bits) {
-  tables_.head(Variant::Full, 0x1'2345) = kEntry;
-  EXPECT_EQ(tables_.head(Variant::Full, 0x7F'2345), kEntry);
+  tables_.head(Variant::Full, 0x1'2345) = kEntryOfBlock;
+  EXPECT_EQ(tables_.head(Variant::Full, 0x7F'2345), kEntryOfBlock);
   EXPECT_EQ(tables_.head(Variant::Full, 0x2346), miss_);
-  EXPECT_EQ(*reinterpret_cast<std::uint64_t*>(tables_.of(Variant::Full) + 8 * 0x2345), kEntry);
+  EXPECT_EQ(*reinterpret_cast<std::uint64_t*>(tables_.of(Variant::Full) + 8 * 0x2345), kEntryOfBlock);
 }
 
 TEST_P(HashedTablesTest, NearAndLoggedBlocksHaveOneOfTheirOwn) {
-  tables_.head(Variant::Near, 5) = kEntry;
+  tables_.head(Variant::Near, 5) = kEntryOfBlock;
   EXPECT_EQ(tables_.of(Variant::Near), tables_.of(Variant::Full) + HashedTables::kTableBytes);
-  EXPECT_EQ(tables_.head(Variant::Logged, 5), kEntry);
+  EXPECT_EQ(tables_.head(Variant::Logged, 5), kEntryOfBlock);
   EXPECT_EQ(tables_.head(Variant::Full, 5), miss_);
 }
 
 TEST_P(HashedTablesTest, ClearedItHasNoEntryWhenItIsAskedForAgain) {
-  tables_.head(Variant::Full, 5) = kEntry;
+  tables_.head(Variant::Full, 5) = kEntryOfBlock;
   tables_.clear();
   EXPECT_FALSE(tables_.is_used(Variant::Full));
   EXPECT_EQ(tables_.head(Variant::Full, 5), miss_);

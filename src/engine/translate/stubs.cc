@@ -9,8 +9,6 @@
 namespace zs::engine {
 namespace {
 
-constexpr std::size_t gpr_offset(unsigned reg) { return offsetof(Context, gpr) + 8 * reg; }
-
 /// A rip-relative operand on the context with opcode bytes in front: `extension` is ModRM.reg.
 void on_context(Emitter& out, std::initializer_list<unsigned> opcode, unsigned extension, std::uint64_t address) {
   for (const unsigned byte : opcode) out.u8(byte);

@@ -34,7 +34,7 @@ void sahf(Core& c, const Insn&) { c.status = to_status((to_flags(c.status) & fla
 void salc(Core& c, const Insn&) { c.set_reg<std::uint8_t>(0, (c.status & status::cf) != 0 ? 0xFF : 0); }
 
 // clang-format off
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kAluRows[] = {
     {ZYDIS_MNEMONIC_ADD, lower_binary<Add>}, {ZYDIS_MNEMONIC_OR, lower_binary<Or>},
     {ZYDIS_MNEMONIC_ADC, lower_binary<Adc>}, {ZYDIS_MNEMONIC_SBB, lower_binary<Sbb>},
     {ZYDIS_MNEMONIC_AND, lower_binary<And>}, {ZYDIS_MNEMONIC_SUB, lower_binary<Sub>},
@@ -50,6 +50,6 @@ constexpr LowerRow kRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> alu_rows() { return kRows; }
+std::span<const LowerRow> alu_rows() { return kAluRows; }
 
 }  // namespace zs::machine::vcpu

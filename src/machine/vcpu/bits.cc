@@ -201,7 +201,7 @@ void lower_cmov(Decoded& d) {
 }
 
 // clang-format off
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kBitRows[] = {
     {ZYDIS_MNEMONIC_BT, lower_bit<BitOp::Test>},  {ZYDIS_MNEMONIC_BTS, lower_bit<BitOp::Set>},
     {ZYDIS_MNEMONIC_BTR, lower_bit<BitOp::Reset>}, {ZYDIS_MNEMONIC_BTC, lower_bit<BitOp::Complement>},
     {ZYDIS_MNEMONIC_BSF, lower_scan<Bsf, true>},  {ZYDIS_MNEMONIC_BSR, lower_scan<Bsr, true>},
@@ -225,6 +225,6 @@ constexpr LowerRow kRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> bit_rows() { return kRows; }
+std::span<const LowerRow> bit_rows() { return kBitRows; }
 
 }  // namespace zs::machine::vcpu

@@ -148,7 +148,7 @@ void lower_counted(Decoded& d) {
 }
 
 // clang-format off
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kBranchRows[] = {
     {ZYDIS_MNEMONIC_JO, lower_jcc},   {ZYDIS_MNEMONIC_JNO, lower_jcc},  {ZYDIS_MNEMONIC_JB, lower_jcc},
     {ZYDIS_MNEMONIC_JNB, lower_jcc},  {ZYDIS_MNEMONIC_JZ, lower_jcc},   {ZYDIS_MNEMONIC_JNZ, lower_jcc},
     {ZYDIS_MNEMONIC_JBE, lower_jcc},  {ZYDIS_MNEMONIC_JNBE, lower_jcc}, {ZYDIS_MNEMONIC_JS, lower_jcc},
@@ -164,6 +164,6 @@ constexpr LowerRow kRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> branch_rows() { return kRows; }
+std::span<const LowerRow> branch_rows() { return kBranchRows; }
 
 }  // namespace zs::machine::vcpu

@@ -120,21 +120,21 @@ void cmpxchg16b(Core& c, const Insn& i) {
 }
 
 template <Handler Run>
-void plain(Decoded& d) {
+void run_exchange(Decoded& d) {
   d.insn.run = Run;
 }
 
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kExchangeRows[] = {
     {ZYDIS_MNEMONIC_XCHG, lower_xchg},
     {ZYDIS_MNEMONIC_PAUSE, lower_pause},
     {ZYDIS_MNEMONIC_XADD, lower_xadd},
     {ZYDIS_MNEMONIC_CMPXCHG, lower_cmpxchg},
-    {ZYDIS_MNEMONIC_CMPXCHG8B, plain<cmpxchg8b>},
-    {ZYDIS_MNEMONIC_CMPXCHG16B, plain<cmpxchg16b>},
+    {ZYDIS_MNEMONIC_CMPXCHG8B, run_exchange<cmpxchg8b>},
+    {ZYDIS_MNEMONIC_CMPXCHG16B, run_exchange<cmpxchg16b>},
 };
 
 }  // namespace
 
-std::span<const LowerRow> exchange_rows() { return kRows; }
+std::span<const LowerRow> exchange_rows() { return kExchangeRows; }
 
 }  // namespace zs::machine::vcpu

@@ -432,7 +432,7 @@ void lower_bound(Decoded& d) {
   d.insn.run = d.bytes(0) == 4 ? bound<U32> : bound<U16>;
 }
 
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kFarRows[] = {
     {ZYDIS_MNEMONIC_INT, plain<software_interrupt>},
     {ZYDIS_MNEMONIC_INT3, plain<int3>},
     {ZYDIS_MNEMONIC_INT1, plain<int1>},
@@ -453,6 +453,6 @@ void lower_far_jump(Decoded& d) { lower_far<false>(d); }
 void lower_far_call(Decoded& d) { lower_far<true>(d); }
 void lower_far_return(Decoded& d) { plain<far_return>(d); }
 
-std::span<const LowerRow> far_rows() { return kRows; }
+std::span<const LowerRow> far_rows() { return kFarRows; }
 
 }  // namespace zs::machine::vcpu

@@ -113,7 +113,7 @@ Handler general_mov(Decoded& d) {
 
 namespace {
 
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kMoveRows[] = {
     {ZYDIS_MNEMONIC_MOVZX, lower_extend<false>}, {ZYDIS_MNEMONIC_MOVSX, lower_extend<true>},
     {ZYDIS_MNEMONIC_MOVSXD, lower_extend<true>}, {ZYDIS_MNEMONIC_LEA, lower_lea},
     {ZYDIS_MNEMONIC_XLAT, lower_xlat},           {ZYDIS_MNEMONIC_NOP, lower_nop},
@@ -126,6 +126,6 @@ constexpr LowerRow kRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> move_rows() { return kRows; }
+std::span<const LowerRow> move_rows() { return kMoveRows; }
 
 }  // namespace zs::machine::vcpu

@@ -132,7 +132,7 @@ void plain(Decoded& d) {
   d.insn.run = Run;
 }
 
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kMultiplyRows[] = {
     {ZYDIS_MNEMONIC_MUL, lower_multiply<false>},
     {ZYDIS_MNEMONIC_IMUL, lower_multiply<true>},
     {ZYDIS_MNEMONIC_DIV, lower_divide<false>},
@@ -147,6 +147,6 @@ constexpr LowerRow kRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> multiply_rows() { return kRows; }
+std::span<const LowerRow> multiply_rows() { return kMultiplyRows; }
 
 }  // namespace zs::machine::vcpu

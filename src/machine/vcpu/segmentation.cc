@@ -352,7 +352,7 @@ void lower_pop_segment(Decoded& d) {
 }
 
 namespace {
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kSegmentRows[] = {
     {ZYDIS_MNEMONIC_MOV, lower_mov},
     {ZYDIS_MNEMONIC_LDS, lower_far_pointer<kDs>},
     {ZYDIS_MNEMONIC_LES, lower_far_pointer<kEs>},
@@ -367,6 +367,6 @@ constexpr LowerRow kRows[] = {
 };
 }  // namespace
 
-std::span<const LowerRow> segment_rows() { return kRows; }
+std::span<const LowerRow> segment_rows() { return kSegmentRows; }
 
 }  // namespace zs::machine::vcpu

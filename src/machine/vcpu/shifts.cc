@@ -53,7 +53,7 @@ void lower_double(Decoded& d) {
   }
 }
 
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kShiftRows[] = {
     {ZYDIS_MNEMONIC_SHL, lower_shift<Shl>},    {ZYDIS_MNEMONIC_SHR, lower_shift<Shr>},
     {ZYDIS_MNEMONIC_SAR, lower_shift<Sar>},    {ZYDIS_MNEMONIC_ROL, lower_shift<Rol>},
     {ZYDIS_MNEMONIC_ROR, lower_shift<Ror>},    {ZYDIS_MNEMONIC_RCL, lower_shift<Rcl>},
@@ -63,6 +63,6 @@ constexpr LowerRow kRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> shift_rows() { return kRows; }
+std::span<const LowerRow> shift_rows() { return kShiftRows; }
 
 }  // namespace zs::machine::vcpu

@@ -500,13 +500,13 @@ void lower_sse(Decoded& d) {
 namespace {
 
 template <Handler Run>
-void plain(Decoded& d) {
+void run_sse(Decoded& d) {
   d.insn.run = Run;
 }
 
 // clang-format off
 #define ZS_HOST(NAME) {ZYDIS_MNEMONIC_##NAME, lower_sse}
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kSseRows[] = {
     {ZYDIS_MNEMONIC_MOVAPS, lower_whole<true>}, {ZYDIS_MNEMONIC_MOVAPD, lower_whole<true>},
     {ZYDIS_MNEMONIC_MOVDQA, lower_whole<true>}, {ZYDIS_MNEMONIC_MOVUPS, lower_whole<false>},
     {ZYDIS_MNEMONIC_MOVUPD, lower_whole<false>}, {ZYDIS_MNEMONIC_MOVDQU, lower_whole<false>},
@@ -523,7 +523,7 @@ constexpr LowerRow kRows[] = {
     {ZYDIS_MNEMONIC_SHUFPD, lower_shuffle<Shuffle::Shufpd>}, {ZYDIS_MNEMONIC_PSLLDQ, lower_shuffle<Shuffle::Pslldq>},
     {ZYDIS_MNEMONIC_PSRLDQ, lower_shuffle<Shuffle::Psrldq>}, {ZYDIS_MNEMONIC_PSHUFW, lower_pshufw},
     {ZYDIS_MNEMONIC_PINSRW, lower_pinsrw}, {ZYDIS_MNEMONIC_PEXTRW, lower_pextrw},
-    {ZYDIS_MNEMONIC_LDMXCSR, plain<ldmxcsr>}, {ZYDIS_MNEMONIC_STMXCSR, plain<stmxcsr>}, {ZYDIS_MNEMONIC_EMMS, plain<emms>},
+    {ZYDIS_MNEMONIC_LDMXCSR, run_sse<ldmxcsr>}, {ZYDIS_MNEMONIC_STMXCSR, run_sse<stmxcsr>}, {ZYDIS_MNEMONIC_EMMS, run_sse<emms>},
     {ZYDIS_MNEMONIC_MASKMOVDQU, lower_masked}, {ZYDIS_MNEMONIC_MASKMOVQ, lower_masked},
     // floating point
     ZS_HOST(ADDPS), ZS_HOST(ADDPD), ZS_HOST(ADDSS), ZS_HOST(ADDSD), ZS_HOST(SUBPS), ZS_HOST(SUBPD), ZS_HOST(SUBSS),
@@ -556,6 +556,6 @@ constexpr LowerRow kRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> sse_rows() { return kRows; }
+std::span<const LowerRow> sse_rows() { return kSseRows; }
 
 }  // namespace zs::machine::vcpu

@@ -163,7 +163,7 @@ void lower_stack(Decoded& d) {
   d.insn.run = stack_sized<Family>(d.operand_bytes());
 }
 
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kStackRows[] = {
     {ZYDIS_MNEMONIC_PUSH, lower_push},
     {ZYDIS_MNEMONIC_POP, lower_pop},
     {ZYDIS_MNEMONIC_PUSHF, lower_stack<PushFlags>},
@@ -182,6 +182,6 @@ constexpr LowerRow kRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> stack_rows() { return kRows; }
+std::span<const LowerRow> stack_rows() { return kStackRows; }
 
 }  // namespace zs::machine::vcpu

@@ -211,7 +211,7 @@ void string_or_sse(Decoded& d) {
   lower_sse(d);
 }
 
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kStringRows[] = {
     {ZYDIS_MNEMONIC_MOVSB, lower_string<Movs, 1>},
     {ZYDIS_MNEMONIC_MOVSW, lower_string<Movs, 2>},
     {ZYDIS_MNEMONIC_MOVSD, string_or_sse<lower_string<Movs, 4>>},
@@ -242,6 +242,6 @@ constexpr LowerRow kRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> string_rows() { return kRows; }
+std::span<const LowerRow> string_rows() { return kStringRows; }
 
 }  // namespace zs::machine::vcpu

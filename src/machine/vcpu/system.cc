@@ -429,7 +429,7 @@ void lower_table(Decoded& d) {
 }
 
 // clang-format off
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kSystemRows[] = {
     {ZYDIS_MNEMONIC_IN, lower_io<false>}, {ZYDIS_MNEMONIC_OUT, lower_io<true>},
     {ZYDIS_MNEMONIC_LMSW, plain<lmsw>}, {ZYDIS_MNEMONIC_SMSW, plain<smsw>}, {ZYDIS_MNEMONIC_CLTS, plain<clts>},
     {ZYDIS_MNEMONIC_LGDT, lower_table<load_table<&Core::gdtr>>}, {ZYDIS_MNEMONIC_LIDT, lower_table<load_table<&Core::idtr>>},
@@ -465,6 +465,6 @@ void lower_mov_system(Decoded& d) {
   }
 }
 
-std::span<const LowerRow> system_rows() { return kRows; }
+std::span<const LowerRow> system_rows() { return kSystemRows; }
 
 }  // namespace zs::machine::vcpu

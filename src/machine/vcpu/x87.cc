@@ -306,18 +306,18 @@ void lower_environment(Decoded& d) {
   d.insn.run = Run;
 }
 template <Handler Run, U8 Detail>
-void plain(Decoded& d) {
+void run_x87(Decoded& d) {
   d.insn.detail = Detail;
   d.insn.run = Run;
 }
 
 // clang-format off
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kX87Rows[] = {
     {ZYDIS_MNEMONIC_FNSTENV, lower_environment<fnstenv>}, {ZYDIS_MNEMONIC_FLDENV, lower_environment<fldenv>},
     {ZYDIS_MNEMONIC_FNSAVE, lower_environment<fnsave>}, {ZYDIS_MNEMONIC_FRSTOR, lower_environment<frstor>},
-    {ZYDIS_MNEMONIC_FWAIT, plain<fwait, 0>},
-    {ZYDIS_MNEMONIC_FXSAVE, plain<fxsave, 0>}, {ZYDIS_MNEMONIC_FXSAVE64, plain<fxsave, 1>},
-    {ZYDIS_MNEMONIC_FXRSTOR, plain<fxrstor, 0>}, {ZYDIS_MNEMONIC_FXRSTOR64, plain<fxrstor, 1>},
+    {ZYDIS_MNEMONIC_FWAIT, run_x87<fwait, 0>},
+    {ZYDIS_MNEMONIC_FXSAVE, run_x87<fxsave, 0>}, {ZYDIS_MNEMONIC_FXSAVE64, run_x87<fxsave, 1>},
+    {ZYDIS_MNEMONIC_FXRSTOR, run_x87<fxrstor, 0>}, {ZYDIS_MNEMONIC_FXRSTOR64, run_x87<fxrstor, 1>},
     {ZYDIS_MNEMONIC_F2XM1, lower_x87}, {ZYDIS_MNEMONIC_FABS, lower_x87}, {ZYDIS_MNEMONIC_FADD, lower_x87},
     {ZYDIS_MNEMONIC_FADDP, lower_x87}, {ZYDIS_MNEMONIC_FBLD, lower_x87}, {ZYDIS_MNEMONIC_FBSTP, lower_x87},
     {ZYDIS_MNEMONIC_FCHS, lower_x87}, {ZYDIS_MNEMONIC_FCMOVB, lower_x87}, {ZYDIS_MNEMONIC_FCMOVBE, lower_x87},
@@ -413,6 +413,6 @@ void set_mmx_register(FxImage& fx, unsigned number, U64 value) {
 }
 void empty_x87(FxImage& fx) { set_field<U8>(fx, kTag, 0); }
 
-std::span<const LowerRow> x87_rows() { return kRows; }
+std::span<const LowerRow> x87_rows() { return kX87Rows; }
 
 }  // namespace zs::machine::vcpu

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "report/color.h"
 #include "report/fit.h"
+#include "report/percent.h"
 
 namespace zs::report {
 namespace {
@@ -73,7 +74,7 @@ class Text {
     const bool counted = sums_.instructions != 0;
     const std::uint64_t part = counted ? total_[node.number].instructions : total_[node.number].branches;
     const std::uint64_t all = counted ? sums_.instructions : sums_.branches;
-    return all == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(all);
+    return report::percent_of(part, all);
   }
 
   void line(const CallNode& node, double percent, std::size_t depth) {

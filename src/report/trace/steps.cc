@@ -9,8 +9,6 @@ namespace {
 using isa::Flow;
 using profile::ImageAddress;
 
-constexpr std::size_t kLongestInstruction = 15;
-
 std::span<const std::uint8_t> code_at(const profile::Location& location, std::uint64_t behind, std::size_t size) {
   const profile::Dso* const dso = location.dso;
   if (dso == nullptr || dso->image == nullptr) return {};
@@ -89,7 +87,8 @@ const TracedFunction* TracedSteps::function_of(const profile::Location& location
 /// Goes through the instructions from the step's beginning to its branch.
 void TracedSteps::decode(Step& step) const {
   constexpr std::uint64_t kLongestStretch = 1 << 20;  // chosen: no compiler writes a mebibyte without a branch
-  if (const auto last = isa::decode(step.from.address, code_at(step.from.location, 0, kLongestInstruction), false)) {
+  if (const auto last =
+          isa::decode(step.from.address, code_at(step.from.location, 0, isa::kLongestInstruction), false)) {
     step.flow = last->flow;
     step.length = last->length;
   }

@@ -80,24 +80,24 @@ TEST(TypingDistance, OfRandomWordsIsThatOfTheWholeTable) {
   }
 }
 
-const std::vector<std::string> kNames{"instructions", "branches", "inst_retired.any", "inst_retired.nop",
-                                      "mem_inst_retired.all_loads"};
+const std::vector<std::string> kKnownNames{"instructions", "branches", "inst_retired.any", "inst_retired.nop",
+                                           "mem_inst_retired.all_loads"};
 
 TEST(NearestNames, ComeNearestFirst) {
-  EXPECT_THAT(nearest_names("branchs", kNames, 2), ElementsAre("branches", "inst_retired.any"));
+  EXPECT_THAT(nearest_names("branchs", kKnownNames, 2), ElementsAre("branches", "inst_retired.any"));
 }
 
 TEST(NearestNames, BeginWithWhatTheTypedWordBegins) {
-  EXPECT_THAT(nearest_names("inst_retired", kNames, 2), ElementsAre("inst_retired.any", "inst_retired.nop"));
+  EXPECT_THAT(nearest_names("inst_retired", kKnownNames, 2), ElementsAre("inst_retired.any", "inst_retired.nop"));
 }
 
 TEST(NearestNames, FindAnEventByItsUmaskAlone) {
-  EXPECT_THAT(nearest_names("all_load", kNames, 1), ElementsAre("mem_inst_retired.all_loads"));
+  EXPECT_THAT(nearest_names("all_load", kKnownNames, 1), ElementsAre("mem_inst_retired.all_loads"));
 }
 
 TEST(NearestNames, SpeakInCapitalsToThoseWhoDo) {
-  EXPECT_THAT(nearest_names("INST_RETIRED.NOPE", kNames, 1), ElementsAre("INST_RETIRED.NOP"));
-  EXPECT_THAT(nearest_names("INSTRUCTION", kNames, 1), ElementsAre("instructions"));
+  EXPECT_THAT(nearest_names("INST_RETIRED.NOPE", kKnownNames, 1), ElementsAre("INST_RETIRED.NOP"));
+  EXPECT_THAT(nearest_names("INSTRUCTION", kKnownNames, 1), ElementsAre("instructions"));
 }
 
 TEST(NearestNames, AreThoseThatALookAtAllOfThemFinds) {
@@ -126,7 +126,7 @@ TEST(NearestNames, AreThoseThatALookAtAllOfThemFinds) {
 }
 
 TEST(NearestNames, AreNotLookedForWhereNoNameIsThatLong) {
-  EXPECT_THAT(nearest_names(std::string(81, 'a'), kNames, 3), IsEmpty());
+  EXPECT_THAT(nearest_names(std::string(81, 'a'), kKnownNames, 3), IsEmpty());
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ constexpr std::uint8_t kHighMask = 0xC0, kLowMask = 0x3F;
 constexpr std::uint8_t kAdvance = 0x40, kOffset = 0x80, kRestore = 0xC0;
 
 enum : std::uint8_t {
-  kNop = 0x00,
+  kCfaNop = 0x00,
   kSetLocation,
   kAdvance1,
   kAdvance2,
@@ -71,7 +71,7 @@ class Interpreter {
       default: break;
     }
     switch (opcode) {
-      case kNop: return true;
+      case kCfaNop: return true;
       case kSetLocation: location = read_pointer(in, common_.pointers); return true;
       case kAdvance1: location += in.read<std::uint8_t>() * common_.code_unit; return true;
       case kAdvance2: location += in.read<std::uint16_t>() * common_.code_unit; return true;

@@ -13,9 +13,8 @@ namespace {
 using isa::Flow;
 using isa::Gpr;
 using isa::Insn;
+using isa::kLongestInstruction;
 using Kind = RegisterRule::Kind;
-
-constexpr std::size_t kLongestInstruction = 15;
 
 /// General registers in the order of encodings, as DWARF numbers them.
 constexpr std::array<std::uint8_t, 16> kDwarfOf{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};

@@ -16,7 +16,7 @@ static_assert(WireLayout<Header> && sizeof(Header) == 72);
 
 constexpr std::uint32_t kGo118 = 0xFFFF'FFF0, kGo120 = 0xFFFF'FFF1;
 
-struct Place {
+struct GoPlace {
   std::uint32_t code, function;  // distances from the text and from the list of functions
 };
 
@@ -49,15 +49,15 @@ std::optional<GoTable> GoTable::open(TableBytes& bytes, std::uint64_t table) {
 /// The _func whose code holds the one `offset` bytes behind the start of the text.
 std::optional<std::uint64_t> GoTable::function_of(std::uint32_t offset) const {
   std::uint64_t first = 0, last = function_count_;  // the entry behind the last is the end of the text
-  const auto end = bytes_->read<std::uint32_t>(functions_ + function_count_ * sizeof(Place));
+  const auto end = bytes_->read<std::uint32_t>(functions_ + function_count_ * sizeof(GoPlace));
   if (!end || offset >= *end) return std::nullopt;
   while (last - first > 1) {
     const std::uint64_t middle = first + (last - first) / 2;
-    const auto place = bytes_->read<Place>(functions_ + middle * sizeof(Place));
+    const auto place = bytes_->read<GoPlace>(functions_ + middle * sizeof(GoPlace));
     if (!place) return std::nullopt;
     (place->code <= offset ? first : last) = middle;
   }
-  const auto place = bytes_->read<Place>(functions_ + first * sizeof(Place));
+  const auto place = bytes_->read<GoPlace>(functions_ + first * sizeof(GoPlace));
   if (!place || place->code > offset) return std::nullopt;
   return functions_ + place->function;
 }

@@ -11,13 +11,14 @@ namespace zs::session {
 namespace {
 
 using arch::DwarfRegisters;
+using isa::kLongestInstruction;
 using Kind = RegisterRule::Kind;
 
 constexpr int kLongestWay = 256;      // instructions to a return, in files: found once
 constexpr int kLongestWayOfJit = 48;  // in code that may be another one the next time
 constexpr std::size_t kMostKnown = std::size_t{1} << 20;
 constexpr std::size_t kLongestCall = 7;
-constexpr std::size_t kLongestInstruction = 15, kSyscallBytes = 2;
+constexpr std::size_t kSyscallBytes = 2;
 constexpr std::uint64_t kFunctionAlignment = 16;
 /// So near behind an instruction is no other function: a return there would need a call between the two.
 constexpr std::uint64_t kNear = 5;

@@ -9,7 +9,7 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr std::uint64_t kLine = 0x10000;
+constexpr std::uint64_t kSharedLine = 0x10000;
 
 SharedAccess access(std::uint64_t linear, std::uint8_t how, std::uint64_t now, bool handed_over) {
   return {.linear = linear,
@@ -37,9 +37,9 @@ void fight(SharingLog& log, std::uint64_t written, std::uint64_t read, int times
 
 TEST(SharingLog, AHandOverIsMeantWhereTheOneThatTakesTheLineUsesWhatTheOtherWrote) {
   SharingLog apart, same, reaching_over;
-  fight(apart, kLine, kLine + 8, 100);
-  fight(same, kLine, kLine, 100);
-  fight(reaching_over, kLine, kLine + 4, 100);
+  fight(apart, kSharedLine, kSharedLine + 8, 100);
+  fight(same, kSharedLine, kSharedLine, 100);
+  fight(reaching_over, kSharedLine, kSharedLine + 4, 100);
   ASSERT_THAT(apart.lines(), SizeIs(1));
   EXPECT_EQ(apart.lines()[0].hand_overs, 200U);
   EXPECT_EQ(apart.lines()[0].meant, 0U);
@@ -51,7 +51,7 @@ TEST(SharingLog, AHandOverIsMeantWhereTheOneThatTakesTheLineUsesWhatTheOtherWrot
 
 TEST(SharingLog, AStintHoldsWhatAThreadDidUntilItHadToFetchTheLineAgain) {
   SharingLog log;
-  fight(log, kLine, kLine + 8, 2);
+  fight(log, kSharedLine, kSharedLine + 8, 2);
   const LineLog line = log.lines().at(0);
   ASSERT_THAT(line.stints, SizeIs(4));
   EXPECT_EQ(line.stints[0].begin, 0U);
@@ -68,7 +68,7 @@ TEST(SharingLog, WhoHadTheLineBeforeTheFirstStintIsKept) {
   SharingLog log;
   log.set_thread(0, 7);
   log.set_thread(1, 8);
-  SharedAccess taken = access(kLine, kReads, 100, true);
+  SharedAccess taken = access(kSharedLine, kReads, 100, true);
   taken.from = core_bit(0);
   taken.owned = true;
   log.accessed(1, taken);
@@ -77,7 +77,7 @@ TEST(SharingLog, WhoHadTheLineBeforeTheFirstStintIsKept) {
   log.accessed(0, taken);
   EXPECT_EQ(log.lines().at(0).first_holder, 7U);
   EXPECT_TRUE(log.lines().at(0).first_owned);
-  SharedAccess of_several = access(kLine + 64, kWrites, 200, true);
+  SharedAccess of_several = access(kSharedLine + 64, kWrites, 200, true);
   of_several.from = core_bit(0) | core_bit(2);
   log.accessed(1, of_several);
   EXPECT_EQ(log.lines().at(1).first_holder, kNobody);
@@ -86,9 +86,9 @@ TEST(SharingLog, WhoHadTheLineBeforeTheFirstStintIsKept) {
 TEST(SharingLog, AStintSaysHowLongItsStoresHadNoRoomInTheStoreBuffer) {
   SharingLog log;
   log.set_thread(0, 0);
-  log.accessed(0, access(kLine, kWrites, 100, true));
+  log.accessed(0, access(kSharedLine, kWrites, 100, true));
   for (std::uint64_t now : {101U, 102U}) {
-    SharedAccess held = access(kLine, kWrites, now, false);
+    SharedAccess held = access(kSharedLine, kWrites, now, false);
     held.held_up = 40'000;
     log.accessed(0, held);
   }
@@ -99,7 +99,7 @@ TEST(SharingLog, AStintSaysHowLongItsStoresHadNoRoomInTheStoreBuffer) {
 
 TEST(SharingLog, ALineBeyondItsRoomIsCountedAndSaysSo) {
   SharingLog log({.stints_of_line = 10});
-  fight(log, kLine, kLine + 8, 100);
+  fight(log, kSharedLine, kSharedLine + 8, 100);
   const LineLog line = log.lines().at(0);
   EXPECT_EQ(line.hand_overs, 200U);
   EXPECT_THAT(line.stints, SizeIs(10));
@@ -108,11 +108,12 @@ TEST(SharingLog, ALineBeyondItsRoomIsCountedAndSaysSo) {
 
 TEST(SharingLog, OfManyLinesTheHeavyOnesStay) {
   SharingLog log({.lines = 8});
-  fight(log, kLine, kLine + 8, 50);
-  for (std::uint64_t other = 1; other < 100; ++other) fight(log, kLine + 64 * other, kLine + 64 * other + 8, 1);
+  fight(log, kSharedLine, kSharedLine + 8, 50);
+  for (std::uint64_t other = 1; other < 100; ++other)
+    fight(log, kSharedLine + 64 * other, kSharedLine + 64 * other + 8, 1);
   ASSERT_FALSE(log.lines().empty());
   EXPECT_LE(log.lines().size(), 8U);
-  EXPECT_EQ(log.lines()[0].linear, kLine);
+  EXPECT_EQ(log.lines()[0].linear, kSharedLine);
   std::uint64_t all = log.hand_overs_left_out();
   for (const LineLog& line : log.lines()) all += line.hand_overs;
   EXPECT_EQ(all, 100U + 99 * 2);
@@ -120,7 +121,7 @@ TEST(SharingLog, OfManyLinesTheHeavyOnesStay) {
 
 TEST(SharingLog, BytesGiveTheLogBackAndDamagedOnesAreRefused) {
   SharingLog log;
-  fight(log, kLine, kLine + 8, 20);
+  fight(log, kSharedLine, kSharedLine + 8, 20);
   LineLog line = log.lines().at(0);
   line.first_holder = 3;
   line.first_owned = true;
@@ -146,7 +147,7 @@ TEST(SharingLog, BytesGiveTheLogBackAndDamagedOnesAreRefused) {
 
 TEST(SharingLog, ForgettingLeavesNothing) {
   SharingLog log;
-  fight(log, kLine, kLine + 8, 20);
+  fight(log, kSharedLine, kSharedLine + 8, 20);
   log.forget();
   EXPECT_THAT(log.lines(), IsEmpty());
 }

@@ -16,7 +16,7 @@ using arch::BranchKind;
 constexpr bool reads(AccessKind kind) { return kind != AccessKind::Store && kind != AccessKind::StreamingStore; }
 constexpr bool is_prefetch(AccessKind kind) { return kind >= AccessKind::Prefetch && kind <= AccessKind::PrefetchW; }
 
-std::uint64_t hash_of(std::span<const arch::AddressTerm> terms) {
+std::uint64_t hash_of_terms(std::span<const arch::AddressTerm> terms) {
   std::uint64_t hash = terms.size();
   const auto mix = [&hash](std::uint64_t word) { hash = (std::rotl(hash, 25) ^ word) * 0x9E37'79B9'7F4A'7C15; };
   for (const arch::AddressTerm& term : terms) {
@@ -88,7 +88,7 @@ std::uint32_t CodeBook::path_of(const arch::PathDescription& description) {
 std::uint32_t CodeBook::addresses_of(const arch::PathDescription& description) {
   terms_.clear();
   for (const arch::PathAccess& access : description.accesses) terms_.push_back(access.address);
-  const std::uint64_t hash = hash_of(terms_);
+  const std::uint64_t hash = hash_of_terms(terms_);
   const std::uint32_t known = addresses_by_.find(
       hash, [&](std::uint32_t number) { return std::ranges::equal(addresses_[number].terms(), terms_); });
   if (known != HashIndex::kNone) return known;

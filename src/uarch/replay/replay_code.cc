@@ -13,7 +13,7 @@ namespace {
 
 using namespace replay_registers;
 using enum Assembler::Operation;
-constexpr auto kDword = Assembler::kDword;
+using enum Assembler::Width;
 
 constexpr Gpr kSaved[] = {kRbx, kRbp, kR12, kR13, kR14, kR15};
 

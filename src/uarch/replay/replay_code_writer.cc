@@ -15,7 +15,7 @@ using enum Assembler::Operation;
 
 namespace {
 
-constexpr auto kDword = Assembler::kDword;
+using enum Assembler::Width;
 
 void store_value(Assembler& code, Memory to, std::uint64_t value) {
   if (value <= INT32_MAX) {

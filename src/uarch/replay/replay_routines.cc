@@ -15,7 +15,7 @@ using namespace replay_registers;
 
 namespace {
 
-constexpr auto kDword = Assembler::kDword;
+using enum Assembler::Width;
 
 /// The flags say: equal.
 void nothing_more(Assembler& code) { code.operate(kCmp, kRax, kRax, kDword); }

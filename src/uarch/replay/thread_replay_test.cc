@@ -23,7 +23,7 @@ namespace {
 
 using arch::CoreSignal;
 
-constexpr std::uint64_t kData = 0x10'0000'0000;
+constexpr std::uint64_t kThreadData = 0x10'0000'0000;
 
 const kernels::Bytes kLoadAndJump = {0x48, 0x8B, 0x07, 0xEB, 0xFB};        // mov rax, [rdi]; jmp
 const kernels::Bytes kLoadsAndJump = {0x48, 0x8B, 0x07, 0x48, 0x8B, 0x1E,  // mov rax, [rdi]; mov rbx, [rsi]
@@ -104,7 +104,7 @@ TYPED_TEST(ThreadReplayTest, RunsCodeAfterTwelveRunsByHand) {
   if (const std::string missing = missing_for_code(this->kDepth); !missing.empty()) GTEST_SKIP() << missing;
   this->make(this->kRoom);
   this->describe(0, kLoadAndJump);
-  this->run(0, 100, {kData});
+  this->run(0, 100, {kThreadData});
   EXPECT_EQ(this->work().by_block, 12U);
   EXPECT_EQ(this->work().by_code, 86U);
   EXPECT_EQ(this->work().by_step, 2U);
@@ -114,7 +114,7 @@ TYPED_TEST(ThreadReplayTest, RunsCodeAfterTwelveRunsByHand) {
 TYPED_TEST(ThreadReplayTest, PlaysWholeBlocksWithoutRoomForCode) {
   this->make(0);
   this->describe(0, kLoadAndJump);
-  this->run(0, 100, {kData});
+  this->run(0, 100, {kThreadData});
   EXPECT_EQ(this->work().by_block, 98U);
   EXPECT_EQ(this->work().by_code, 0U);
   EXPECT_EQ(this->work().by_step, 2U);
@@ -123,7 +123,7 @@ TYPED_TEST(ThreadReplayTest, PlaysWholeBlocksWithoutRoomForCode) {
 TYPED_TEST(ThreadReplayTest, StepsThroughALockedInstruction) {
   this->make(this->kRoom);
   this->describe(0, kLockAndJump);
-  this->run(0, 100, {kData, kData});
+  this->run(0, 100, {kThreadData, kThreadData});
   EXPECT_EQ(this->work().by_step, 100U);
   EXPECT_EQ(this->count(CoreSignal::LockedLoads), 100U);
 }
@@ -132,11 +132,11 @@ TYPED_TEST(ThreadReplayTest, IsAskedOfEachLoadThatMissesAndOfNoneThatHits) {
   if (const std::string missing = missing_for_code(this->kDepth); !missing.empty()) GTEST_SKIP() << missing;
   this->make(this->kRoom);
   this->describe(0, kLoadAndJump);
-  this->run(0, 5000, {kData});  // until the line has arrived
+  this->run(0, 5000, {kThreadData});  // until the line has arrived
   const std::uint64_t before = this->work().callouts;
-  this->run(0, 100, {kData});
+  this->run(0, 100, {kThreadData});
   EXPECT_EQ(this->work().callouts, before);
-  for (std::uint64_t line = 1; line <= 50; ++line) this->run(0, 2, {kData + line * 4096 * 3});
+  for (std::uint64_t line = 1; line <= 50; ++line) this->run(0, 2, {kThreadData + line * 4096 * 3});
   EXPECT_GE(this->work().callouts, before + 50);
 }
 
@@ -146,7 +146,7 @@ TEST_F(FullThreadPlayerTest, IsNotAskedOfALoadThatHitsALineWhichIsNotHot) {
   if (const std::string missing = missing_for_code(kDepth); !missing.empty()) GTEST_SKIP() << missing;
   make(kRoom);
   describe(0, kLoadsAndJump);
-  const std::vector<std::uint64_t> addresses = {kData, kData + WayHints::kEntries * kLineBytes};
+  const std::vector<std::uint64_t> addresses = {kThreadData, kThreadData + WayHints::kEntries * kLineBytes};
   run(0, 5000, addresses);  // until both lines have arrived
   const std::uint64_t before = work().callouts;
   run(0, 100, addresses);
@@ -158,10 +158,10 @@ TYPED_TEST(ThreadReplayTest, HasCodeForAPathThatIsDescribedAgainUnderAnotherNumb
   if (const std::string missing = missing_for_code(this->kDepth); !missing.empty()) GTEST_SKIP() << missing;
   this->make(this->kRoom);
   this->describe(0, kLoadAndJump);
-  this->run(0, 100, {kData});
+  this->run(0, 100, {kThreadData});
   const SimulationWork before = this->work();
   this->describe(7, kLoadAndJump);
-  this->run(7, 100, {kData});
+  this->run(7, 100, {kThreadData});
   EXPECT_EQ(this->work().by_block - before.by_block, 1U);
   EXPECT_EQ(this->work().by_code - before.by_code, 98U);
 }
@@ -169,9 +169,9 @@ TYPED_TEST(ThreadReplayTest, HasCodeForAPathThatIsDescribedAgainUnderAnotherNumb
 TYPED_TEST(ThreadReplayTest, PlaysTheNewPathWhereItsNumberIsTakenAgain) {
   this->make(this->kRoom);
   this->describe(0, kLoadAndJump);
-  this->run(0, 50, {kData});
+  this->run(0, 50, {kThreadData});
   this->describe(0, kLoadsAndJump);
-  this->run(0, 50, {kData, kData + 8});
+  this->run(0, 50, {kThreadData, kThreadData + 8});
   EXPECT_EQ(this->count(CoreSignal::Loads), 150U);
 }
 
@@ -180,14 +180,14 @@ TYPED_TEST(ThreadReplayTest, GoesOnWithABlockThatThePathBeforeLeftOpen) {
   this->describe(0, {0x90});                               // nop: no branch, so the block goes on
   this->describe(1, kLoadAndJump, kernels::kCode + 1);     // behind it
   this->describe(2, kLoadAndJump, kernels::kCode + 0x80);  // elsewhere
-  this->run(0, 1, {kData});
+  this->run(0, 1, {kThreadData});
   ASSERT_NE(this->simulator().open(), nullptr);
   EXPECT_EQ(this->simulator().open()->instructions, 1U);
-  this->run(1, 1, {kData});
+  this->run(1, 1, {kThreadData});
   EXPECT_TRUE(this->simulator().between_blocks());
-  this->run(0, 1, {kData});
+  this->run(0, 1, {kThreadData});
   EXPECT_FALSE(this->simulator().between_blocks());
-  this->run(2, 1, {kData});  // the open block ends where it is
+  this->run(2, 1, {kThreadData});  // the open block ends where it is
   EXPECT_TRUE(this->simulator().between_blocks());
   EXPECT_EQ(this->count(CoreSignal::Loads), 2U);
 }
@@ -196,10 +196,10 @@ TYPED_TEST(ThreadReplayTest, EndsItsBlockAndKeepsItsCountsWhenAnotherTakesTheCor
   this->make(this->kRoom, 2);
   this->describe(0, {0x90});
   this->describe(1, kLoadAndJump, kernels::kCode + 0x100);
-  this->run(1, 3, {kData});
-  this->run(0, 1, {kData});
+  this->run(1, 3, {kThreadData});
+  this->run(0, 1, {kThreadData});
   EXPECT_FALSE(this->simulator(0).between_blocks());
-  this->run(1, 5, {kData}, 1);
+  this->run(1, 5, {kThreadData}, 1);
   EXPECT_TRUE(this->simulator(0).between_blocks());
   EXPECT_EQ(this->count(CoreSignal::Loads, 0), 3U);
   EXPECT_EQ(this->count(CoreSignal::Loads, 1), 5U);
@@ -208,11 +208,11 @@ TYPED_TEST(ThreadReplayTest, EndsItsBlockAndKeepsItsCountsWhenAnotherTakesTheCor
 TYPED_TEST(ThreadReplayTest, BeginsNoBlockBeforeTheCycleThatItWaitsFor) {
   this->make(this->kRoom);
   this->describe(0, kLoadAndJump);
-  this->run(0, 10, {kData});
+  this->run(0, 10, {kThreadData});
   const std::uint64_t cycle = this->simulator().played_until() + 100'000;
   this->simulator().wait_until(cycle);
   EXPECT_EQ(this->simulator().played_until(), cycle);
-  this->run(0, 1, {kData});
+  this->run(0, 1, {kThreadData});
   EXPECT_GE(this->simulator().played_until(), cycle);
 }
 
@@ -220,18 +220,18 @@ TYPED_TEST(ThreadReplayTest, RemembersWhichTakenBranchesWereMispredicted) {
   this->make(this->kRoom);
   const std::uint64_t pc = kernels::kCode + 3;  // of the jump
   this->describe(0, kLoadAndJump);
-  this->run(0, 20, {kData});
+  this->run(0, 20, {kThreadData});
   EXPECT_FALSE(this->simulator().was_mispredicted(0, pc));  // nobody asked for it
   this->simulator().remember_branches();
   const SimulationWork before = this->work();
   kernels::Bytes conditional = kLoadAndJump;
   conditional[3] = 0x75;  // jne
   this->describe(1, conditional, kernels::kCode + 0x200);
-  this->run(1, 1, {kData});  // taken for the first time
+  this->run(1, 1, {kThreadData});  // taken for the first time
   EXPECT_TRUE(this->simulator().last_mispredicted());
   EXPECT_TRUE(this->simulator().was_mispredicted(0, kernels::kCode + 0x203));
   EXPECT_FALSE(this->simulator().was_mispredicted(0, pc));
-  this->run(0, 30, {kData});
+  this->run(0, 30, {kThreadData});
   EXPECT_FALSE(this->simulator().was_mispredicted(0, pc));
   EXPECT_TRUE(this->simulator().was_mispredicted(30, kernels::kCode + 0x203));
   EXPECT_EQ(this->work().by_step - before.by_step, 31U);  // code remembers nothing
@@ -241,11 +241,11 @@ TYPED_TEST(ThreadReplayTest, TellsOfTheLastRunsLoadAndOfNoEarlierOne) {
   this->make(this->kRoom);
   this->describe(0, {0x48, 0x8B, 0x07});  // mov rax, [rdi]
   this->describe(1, {0x90}, kernels::kCode + 3);
-  this->run(0, 1, {kData});
+  this->run(0, 1, {kThreadData});
   EXPECT_TRUE(this->simulator().last_load().present);
   EXPECT_EQ(this->simulator().last_load().source.level, arch::DataLevel::Dram);
   EXPECT_FALSE(this->simulator().last_store().present);
-  this->run(1, 1, {kData});
+  this->run(1, 1, {kThreadData});
   EXPECT_FALSE(this->simulator().last_load().present);
 }
 
@@ -259,9 +259,9 @@ class Notes final : public arch::RunWatcher {
 TYPED_TEST(ThreadReplayTest, TellsAWatcherOfTheInstructionThatMissedAlone) {
   this->make(this->kRoom);
   this->describe(0, kLoadsAndJump);
-  this->run(0, 100, {kData, kData + 8});
+  this->run(0, 100, {kThreadData, kThreadData + 8});
   const std::vector<arch::PathRun> runs{{.path = 0, .slots = 0}, {.path = 0, .slots = 2}, {.path = 0, .slots = 0}};
-  const std::vector<std::uint64_t> addresses{kData, kData + 8, kData, kData + 0x20'0000};
+  const std::vector<std::uint64_t> addresses{kThreadData, kThreadData + 8, kThreadData, kThreadData + 0x20'0000};
   arch::SignalSet dram;
   dram.set(static_cast<std::size_t>(CoreSignal::LoadDram));
   Notes notes;
@@ -276,9 +276,9 @@ TYPED_TEST(ThreadReplayTest, TellsAWatcherOfTheInstructionThatMissedAlone) {
 TYPED_TEST(ThreadReplayTest, IsWatchedBehindWhatWaitsForOtherCores) {
   this->make(this->kRoom, 2, 1000, 2);
   this->describe(0, kLoadAndJump);
-  this->run(0, 1, {kData});
+  this->run(0, 1, {kThreadData});
   const std::vector<arch::PathRun> runs{{.path = 0}};
-  const std::uint64_t address = kData + 0x20'0000;
+  const std::uint64_t address = kThreadData + 0x20'0000;
   arch::SignalSet dram;
   dram.set(static_cast<std::size_t>(CoreSignal::LoadDram));
   Notes notes;
@@ -291,7 +291,7 @@ TYPED_TEST(ThreadReplayTest, WaitsForTheOtherCoreAndThenRunsCode) {
   if (const std::string missing = missing_for_code(this->kDepth); !missing.empty()) GTEST_SKIP() << missing;
   this->make(this->kRoom, 2, 1000, 2);
   this->describe(0, kLoadAndJump);
-  this->run(0, 1000, {kData});
+  this->run(0, 1000, {kThreadData});
   EXPECT_TRUE(this->simulator().lags());
   EXPECT_EQ(this->count(CoreSignal::Loads), 0U);
   this->simulator().play_on();
@@ -303,12 +303,12 @@ TYPED_TEST(ThreadReplayTest, WaitsForTheOtherCoreAndThenRunsCode) {
 TYPED_TEST(ThreadReplayTest, LosesTranslationsOfWhatIsUnmapped) {
   this->make(this->kRoom);
   this->describe(0, kLoadAndJump);
-  this->run(0, 100, {kData});
+  this->run(0, 100, {kThreadData});
   const std::uint64_t walks = this->count(CoreSignal::DtlbLoadWalk);
-  this->run(0, 100, {kData});
+  this->run(0, 100, {kThreadData});
   EXPECT_EQ(this->count(CoreSignal::DtlbLoadWalk), walks);
-  this->simulator().unmapped(kData, kData + 4096);
-  this->run(0, 100, {kData});
+  this->simulator().unmapped(kThreadData, kThreadData + 4096);
+  this->run(0, 100, {kThreadData});
   EXPECT_EQ(this->count(CoreSignal::DtlbLoadWalk), walks + 1);
 }
 

@@ -12,12 +12,12 @@ using Vector = Assembler::Vector;
 
 namespace {
 
-constexpr auto kDword = Assembler::kDword;
-constexpr Vector kStart{0}, kFirst{1}, kSince{14}, kMade{15};
+using enum Assembler::Width;
+constexpr Vector kStart{0}, kFirstLanes{1}, kSince{14}, kMade{15};
 constexpr std::size_t kLanes = 4;  // of a vector
 static_assert(BlockTiming::kLanesAtOnce == kLanes);
 
-Vector lanes_of(std::size_t vector) { return static_cast<Vector>(kFirst + vector); }
+Vector lanes_of(std::size_t vector) { return static_cast<Vector>(kFirstLanes + vector); }
 
 /// Where there is no path the sum is long past.
 bool is_never(BlockTiming::Latency latency) { return latency <= BlockTiming::kNever / 2; }
@@ -199,7 +199,7 @@ void TimedCodeWriter::write_results(const BlockTiming& timing) {
       code_.maximum_vector(lanes_of(i), lanes_of(i), kMade);
     }
   }
-  code_.first_lane(kRax, kFirst);
+  code_.first_lane(kRax, kFirstLanes);
   code_.sign_extend(kRax, kRax);
   code_.operate(kAdd, kRax, ZS_CLOCK(base));
   code_.load(kRcx, ZS_CLOCK(retired));

@@ -10,7 +10,7 @@ using namespace replay_registers;
 
 namespace {
 
-constexpr auto kDword = Assembler::kDword;
+using enum Assembler::Width;
 
 /// kRsi: where in_flight has the entry of number kRcx, in bytes.
 void write_place_in_flight(Assembler& code) {
