@@ -1,0 +1,64 @@
+# Unity builds: g++ compiles the files of a folder some at a time, so that the headers they share are parsed once. Parsing
+# is two thirds of a build. CONTRIBUTING.md has what it gains, and what it asks of a file: the names of unnamed namespaces
+# differ within a folder. tools/tidy looks at each file alone.
+# (Not CMake's UNITY_BUILD, which includes files by their full path: ccache then keeps nothing for a second clone.)
+option(ZEROSKID_UNITY "Compile the files of a folder some at a time" ON)
+set(most_together 8)
+set(own_units_from 4)  # files of a folder; those of smaller folders go together
+
+# compile_alone(FILE...): such a file has compile options of its own, or names in its unnamed namespace that others of its
+# folder have, too, as each device has registers.
+function(compile_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
+# compile_together(LIST TARGET): what TARGET compiles instead of the sources in LIST: a unit includes some of them. A new file
+# moves none but its own folder's others.
+function(compile_together LIST TARGET)
+  set(compiled "")
+  set(folders "")
+  foreach(source ${${LIST}})
+    get_source_file_property(alone ${source} SKIP_UNITY_BUILD_INCLUSION)
+    if(alone OR NOT source MATCHES "\\.cc$" OR NOT ZEROSKID_UNITY)
+      list(APPEND compiled ${source})
+      continue()
+    endif()
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_SOURCE_DIR}/src)
+    cmake_path(GET source PARENT_PATH folder)
+    string(MAKE_C_IDENTIFIER ${folder} folder)
+    list(APPEND folders ${folder})
+    list(APPEND in_${folder} ${source})
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  set(small "")
+  foreach(folder ${folders})
+    list(LENGTH in_${folder} count)
+    if(count LESS own_units_from)
+      list(APPEND small ${in_${folder}})
+    else()
+      write_units(compiled ${TARGET} ${folder} ${in_${folder}})
+    endif()
+  endforeach()
+  write_units(compiled ${TARGET} small_folders ${small})
+  set(${LIST} ${compiled} PARENT_SCOPE)
+endfunction()
+
+# Appends to LIST the units of SOURCE..., which are paths from src/.
+function(write_units LIST TARGET NAME)
+  list(SORT ARGN)
+  set(number 0)
+  while(ARGN)
+    list(SUBLIST ARGN 0 ${most_together} part)
+    list(REMOVE_ITEM ARGN ${part})
+    list(TRANSFORM part REPLACE "(.+)" "#include \"\\1\"\n")
+    string(JOIN "" text ${part})
+    set(unit ${CMAKE_BINARY_DIR}/units/${TARGET}/${NAME}_${number}.cc)
+    file(CONFIGURE OUTPUT ${unit} CONTENT "${text}" @ONLY)
+    # g++ takes an included file for a header, whose classes must have no field of a type in an unnamed namespace.
+    set_source_files_properties(${unit} PROPERTIES COMPILE_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+    list(APPEND ${LIST} ${unit})
+    math(EXPR number "${number} + 1")
+  endwhile()
+  set(${LIST} ${${LIST}} PARENT_SCOPE)
+endfunction()
