@@ -11,7 +11,8 @@
 namespace zs::engine {
 namespace {
 
-constexpr std::uint64_t kInstructions = 0x41'00C0, kBranches = 0x41'00C4, kStores = 0x41'82D0, kL1Misses = 0x41'08D1;
+constexpr std::uint64_t kSelectInstructions = 0x41'00C0, kSelectBranches = 0x41'00C4, kSelectStores = 0x41'82D0,
+                        kL1Misses = 0x41'08D1;
 constexpr std::uint64_t kInterrupt = 0x10'0000;
 constexpr std::uint64_t kFarFromItsOverflow = 0, kThousandLeft = 0xFFFF'FFFF'FC18;
 
@@ -35,7 +36,7 @@ class NoCore final : public arch::CoreFeed {
 class SampledRun : public ::testing::Test {
  protected:
   SampledRun() {
-    clock_.wr(pmu::kSelect0, kInstructions | kInterrupt);
+    clock_.wr(pmu::kSelect0, kSelectInstructions | kInterrupt);
     clock_.wr(pmu::kFullPmc0, kThousandLeft);
     clock_.wr(pmu::kGlobal, 1);
     cpu_.pmus = pmus_;
@@ -62,7 +63,7 @@ class SampledRun : public ::testing::Test {
 };
 
 TEST_F(SampledRun, TakesTheBudgetFormBetweenUnitsWhereInstructionsAreAllThatIsCounted) {
-  count(0, kInstructions, kFarFromItsOverflow);
+  count(0, kSelectInstructions, kFarFromItsOverflow);
   count(1, kL1Misses, kThousandLeft);
   EXPECT_EQ(between_units().form, TraceForm::Budget);
   EXPECT_EQ(between_units().watches_lines, can_watch_lines());
@@ -70,7 +71,7 @@ TEST_F(SampledRun, TakesTheBudgetFormBetweenUnitsWhereInstructionsAreAllThatIsCo
 }
 
 TEST_F(SampledRun, TakesItWithMarksToo) {
-  count(0, kInstructions, kFarFromItsOverflow);
+  count(0, kSelectInstructions, kFarFromItsOverflow);
   count(1, kL1Misses, kFarFromItsOverflow);
   cpu_.marks = true;
   EXPECT_EQ(between_units().form, TraceForm::Budget);
@@ -78,12 +79,12 @@ TEST_F(SampledRun, TakesItWithMarksToo) {
 }
 
 TEST_F(SampledRun, TakesAnotherFormWhereSomethingElseIsCounted) {
-  count(0, kBranches, kFarFromItsOverflow);
+  count(0, kSelectBranches, kFarFromItsOverflow);
   EXPECT_EQ(between_units().form, TraceForm::Spaced);
 }
 
 TEST_F(SampledRun, DoesNotLookAtWhatSleepsBetweenUnitsAndSamplesItInThem) {
-  count(0, kStores | kInterrupt, kThousandLeft);
+  count(0, kSelectStores | kInterrupt, kThousandLeft);
   EXPECT_EQ(between_units().form, TraceForm::Spaced);
   EXPECT_TRUE(between_units().lanes->any_memory());
   counters_.pmu.let_sleep(arch::only(0));

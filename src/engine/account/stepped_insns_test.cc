@@ -11,7 +11,7 @@ namespace zs::engine {
 namespace {
 
 using Code = std::array<std::uint8_t, 15>;
-constexpr std::uint64_t kPc = 0x40'1000;
+constexpr std::uint64_t kPcOfCode = 0x40'1000;
 constexpr Code kPushRax{0x50}, kMovsb{0xF3, 0xA4}, kXsave{0x0F, 0xAE, 0x20}, kNone{0x06};
 
 class SteppedInsnsTest : public testing::Test {
@@ -35,19 +35,19 @@ class SteppedInsnsTest : public testing::Test {
 
 TEST_F(SteppedInsnsTest, FollowsCodeThatChanges) {
   for (int round = 0; round < 2; ++round) {
-    for (const Code& code : {kPushRax, kMovsb, kNone, kXsave, kNone, kMovsb}) expect_decoded(kPc, code);
+    for (const Code& code : {kPushRax, kMovsb, kNone, kXsave, kNone, kMovsb}) expect_decoded(kPcOfCode, code);
   }
 }
 
 TEST_F(SteppedInsnsTest, TellsPlacesApart) {
   // Far more than are remembered, some in each other's place.
-  for (std::uint64_t pc = kPc; pc < kPc + 2000; ++pc) expect_decoded(pc, pc % 3 == 0 ? kMovsb : kPushRax);
-  for (std::uint64_t pc = kPc; pc < kPc + 2000; ++pc) expect_decoded(pc, pc % 3 == 0 ? kMovsb : kPushRax);
+  for (std::uint64_t pc = kPcOfCode; pc < kPcOfCode + 2000; ++pc) expect_decoded(pc, pc % 3 == 0 ? kMovsb : kPushRax);
+  for (std::uint64_t pc = kPcOfCode; pc < kPcOfCode + 2000; ++pc) expect_decoded(pc, pc % 3 == 0 ? kMovsb : kPushRax);
 }
 
 TEST_F(SteppedInsnsTest, WantsAllBytes) {
-  expect_decoded(kPc, kMovsb);
-  expect_decoded(kPc, std::span(kMovsb).first(1));
+  expect_decoded(kPcOfCode, kMovsb);
+  expect_decoded(kPcOfCode, std::span(kMovsb).first(1));
 }
 
 }  // namespace
