@@ -2,42 +2,19 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <map>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "engine/translate/reserved_addresses.h"
+#include "engine/translate/test_pages.h"
 #include "engine/translate/translator.h"
 
 namespace zs::engine {
 namespace {
 
-using Bytes = std::vector<std::uint8_t>;
-
-/// Pieces of code, each at the beginning of a page of its own, so that one can be killed without the others.
-class Pages final : public CodeSource {
- public:
-  static constexpr std::uint64_t kFirst = 0x4000'0000;
-  static constexpr std::uint64_t pc(std::uint64_t page) { return kFirst + 4096 * page; }
-
-  void put(std::uint64_t page, const Bytes& code) { pages_[page] = code; }
-  std::span<const std::uint8_t> fetch(std::uint64_t pc) override {
-    const auto page = pages_.find((pc - kFirst) / 4096);
-    const std::uint64_t offset = pc % 4096;
-    if (page == pages_.end() || offset >= page->second.size()) return {};
-    return std::span(page->second).subspan(offset, std::min<std::size_t>(15, page->second.size() - offset));
-  }
-  bool may_change_unseen(std::uint64_t /*pc*/) override { return false; }
-  Mark mark(const Insn& /*insn*/) override { return {}; }
-  void translated(std::uint64_t /*page*/) override {}
-
- private:
-  std::map<std::uint64_t, Bytes> pages_;
-};
+using Bytes = Pages::Bytes;
 
 /// jmp to the page behind this one; test eax, eax and jz there; inc eax.
 const Bytes kJumpOn{0xE9, 0xFB, 0x0F, 0x00, 0x00}, kBranchOn{0x85, 0xC0, 0x0F, 0x84, 0xF8, 0x0F, 0x00, 0x00},
