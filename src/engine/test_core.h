@@ -1,0 +1,93 @@
+// For tests: a core on which each instruction costs what the test says of its address.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "arch/core_feed.h"
+
+namespace zs::engine {
+
+class FakeCore final : public arch::CoreFeed {
+ public:
+  struct Told {
+    std::vector<std::uint64_t> pcs;
+    std::uint64_t next = 0;
+    bool operator==(const Told&) const = default;
+  };
+
+  void describe(std::uint32_t path, const arch::PathDescription& description) override {
+    ++described;
+    std::vector<arch::PathInstruction>& insns = paths_[path];
+    insns.assign(description.instructions.begin(), description.instructions.end());
+  }
+  void forget_paths() override { paths_.clear(); }
+  void run(std::span<const arch::PathRun> runs, const arch::SlotValues& values) override {
+    listed.assign(values.listed.begin(), values.listed.end());
+    for (const arch::PathRun& run : runs) {
+      Told& one = told.emplace_back();
+      one.next = run.next;
+      for (const arch::PathInstruction& insn : paths_.at(run.path)) {
+        one.pcs.push_back(insn.pc);
+        retire(insn.pc);
+      }
+    }
+  }
+  bool run_watched(std::span<const arch::PathRun> runs, const arch::SlotValues& /*values*/,
+                   const arch::SignalSet& watched, arch::RunWatcher& watcher) override {
+    if (!can_be_watched) return false;
+    for (std::size_t number = 0; number < runs.size(); ++number) {
+      const std::vector<arch::PathInstruction>& insns = paths_.at(runs[number].path);
+      for (std::size_t at = 0; at < insns.size(); ++at) {
+        const arch::CoreSignals before = signals_;
+        retire(insns[at].pc);
+        bool changed = false;
+        for (std::size_t i = 0; i < arch::kCoreSignals; ++i)
+          changed |= watched[i] && signals_.counts[i] != before.counts[i];
+        if (changed) watcher.finished(number, at);
+      }
+    }
+    return true;
+  }
+  void settle() override { ++settled; }
+  std::uint64_t played_until() const override { return now; }
+  bool lags() const override { return left_to_play != 0; }
+  void play_on() override { --left_to_play; }
+  void wait_until(std::uint64_t cycle) override { waits_until = cycle; }
+  const arch::CoreSignals& signals() const override { return signals_; }
+  arch::AccessOutcome last_load() const override { return load_; }
+  arch::AccessOutcome last_store() const override { return {}; }
+  bool last_mispredicted() const override { return false; }
+  void set_latency_threshold(std::uint32_t cycles) override { latency_threshold = cycles; }
+  std::uint32_t most_per_instruction(arch::CoreSignal /*signal*/) const override { return 1; }
+  void unmapped(std::uint64_t first, std::uint64_t last) override { unmapped_from = first, unmapped_to = last; }
+
+  /// Signals of it each time.
+  arch::CoreSignals& cost(std::uint64_t pc) { return costs_[pc]; }
+  /// Adds to what has been counted.
+  std::uint64_t& signal(arch::CoreSignal which) { return signals_[which]; }
+
+  bool can_be_watched = true;
+  unsigned described = 0, settled = 0;
+  std::vector<Told> told;  // by run()
+  std::vector<std::uint64_t> listed;
+  std::uint64_t now = 0, waits_until = 0, left_to_play = 0, unmapped_from = 0, unmapped_to = 0;
+  std::uint32_t latency_threshold = 0;
+
+ private:
+  void retire(std::uint64_t pc) {
+    load_ = {.present = true, .latency = static_cast<std::uint32_t>(pc & 0xFFFF), .source = {}};
+    const auto cost = costs_.find(pc);
+    if (cost == costs_.end()) return;
+    for (std::size_t i = 0; i < arch::kCoreSignals; ++i) signals_.counts[i] += cost->second.counts[i];
+  }
+
+  std::map<std::uint32_t, std::vector<arch::PathInstruction>> paths_;
+  std::map<std::uint64_t, arch::CoreSignals> costs_;
+  arch::CoreSignals signals_;
+  arch::AccessOutcome load_;
+};
+
+}  // namespace zs::engine
