@@ -181,7 +181,7 @@ Stubs generate_stubs(const CodeCache& cache, std::uint64_t (*dispatch)(Context*)
   out.store(offsetof(Context, enter_at), kRax);
   load_registers();
 
-  // --- out and in again, with the vector registers and the flags left alone ---
+  // --- out and in again, with the vector registers left alone; the flags are the caller's to keep ---
   align();
   stubs.choose_stop = out.here();
   constexpr Gpr kKept[] = {kRcx, kRdx, kRsi, kRdi, kR8, kR9, kR10, kRsp};  // what a call may change
