@@ -17,8 +17,9 @@ struct Stubs {
   std::uint64_t hashed_miss = 0;    // target in rcx, the program's rax in its slot; CodeCacheLayout::hashed_miss
   std::uint64_t guard = 0;
   std::uint64_t fault = 0;
-  std::uint64_t at_stop = 0;      // the program's rcx in the stolen register
-  std::uint64_t choose_stop = 0;  // Context::near_table is set; chooses a stop and goes on, everything as it was
+  std::uint64_t at_stop = 0;  // the program's rcx in the stolen register
+  std::uint64_t choose_stop =
+      0;  // Context::near_table is set; chooses a stop and goes on, registers as they were; the flags are the caller's to keep
 };
 
 /// `dispatch` gets the Context and returns the cache address to go on at. Uses the XSAVE form the CPU has.
