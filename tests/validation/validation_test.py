@@ -32,7 +32,7 @@ def chase(cpu, sizes, references):
 BLOCKED = "13 cycles each in Intel's top-down formulas (Store_Fwd_Blk)"
 PAGES = "Optimization manual, page splits: 100 cycles before Skylake, 5 since"
 PORTS = "Optimization manual: two loads a cycle, of a line each"
-ALIASES = "chosen: 4 to 6 cycles; no public figure found"
+ALIASES = "5 cycles each in Intel's tuning guides (ADDRESS_ALIAS), as FreeBSD's pmcstudy has them"
 DAXPY = "Lemire, 4K aliasing and 32-byte alignment (2018)"
 DIVISIONS = "Fog, instruction tables (Skylake): DIV r32"
 

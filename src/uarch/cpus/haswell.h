@@ -41,8 +41,9 @@ static_assert(inconsistency(kHaswellBranch) == nullptr && inconsistency(kHaswell
 ///           modelled memory must have to reach 41 and 279 cycles. DRAM gap, row discount, streamer: fitted to the
 ///           matrix.
 ///           Page splits: the 100 cycles that the Optimization manual says of those before Skylake.
+///           Aliases: the 5 cycles each that Intel's tuning guides reckon (LD_BLOCKS_PARTIAL.ADDRESS_ALIAS * 5).
 /// chosen:   L2 policy of the generation; the LLC's adaptive policy without its set duel; superqueue, PDE cache, gaps
-///           of L2 and LLC, when a store retires, cycles of blocked forwarding, splits and aliases.
+///           of L2 and LLC, when a store retires, cycles of blocked forwarding and splits.
 inline constexpr CoreModel kHaswell1{
     .name = "haswell@1",
     .description = "Intel Core i7-4770, Haswell client",
@@ -75,8 +76,8 @@ inline constexpr CoreModel kHaswell1{
             .llc_gap_cycles = 3,
             .dram_gap_cycles = 12,
             .forward_cycles = 5,
-            .blocked_forward_cycles = 12,
-            .alias_cycles = 6,
+            .blocked_forward_cycles = 11,
+            .alias_cycles = 5,
             .split_cycles = 7,
             .page_split_cycles = 100,
             .lock_cycles = 19,

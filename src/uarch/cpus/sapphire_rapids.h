@@ -25,7 +25,7 @@ inline constexpr TimingParameters kSapphireRapidsTiming{
     .fetch_bytes = 32, .predecode_width = 6, .length_change_cycles = 3, .decoders = 6, .decoder_slots = 4,
     .uop_cache_width = 8, .uop_cache_slots = 4096, .loop_slots = 144, .loop_unrolls = true, .queue_slots = 144,
     .taken_branch_cycles = 1,
-    .mispredict_cycles = 19, .resteer_cycles = 10, .microcode_cycles = 3, .load_ports = 3, .vector_load_cycles = 2,
+    .mispredict_cycles = 19, .resteer_cycles = 10, .microcode_cycles = 3, .load_ports = 1U << 2 | 1U << 3 | 1U << 11, .vector_load_cycles = 2,
     .fusion = Fusion::Arithmetic, .eliminates_general_copies = true, .eliminates_vector_copies = true,
     .eliminates_zero_idioms = true, .splits_indexed_operands = true};
 
@@ -75,8 +75,8 @@ inline constexpr CoreModel kSapphireRapids1{
             .llc_gap_cycles = 2,
             .dram_gap_cycles = 6,
             .forward_cycles = 5,
-            .blocked_forward_cycles = 13,
-            .alias_cycles = 4,
+            .blocked_forward_cycles = 12,
+            .alias_cycles = 5,
             .split_cycles = 7,
             .page_split_cycles = 5,
             .lock_cycles = 18,

@@ -36,8 +36,9 @@ static_assert(inconsistency(without_path(kSkylakeServerBranch)) == nullptr);
 ///           published cycles of random 64-byte stores. When a store retires: published stalls of 57 stores a loop.
 ///           Locks: Travis Downs.
 ///           Page splits: Optimization manual, "Cache and Memory Subsystem" of Skylake: from 100 cycles down to 5.
+///           Aliases: as Haswell.
 /// chosen:   L2 and LLC policies, which nobody published, as on the client part; superqueue, PDE cache,
-///           cycles of blocked forwarding, splits and aliases.
+///           cycles of blocked forwarding and splits.
 inline constexpr CoreModel kSkylakeServer1{
     .name = "skylake-server@1",
     .description = "Intel Xeon Platinum 8160, Skylake server",
@@ -70,8 +71,8 @@ inline constexpr CoreModel kSkylakeServer1{
             .llc_gap_cycles = 2,
             .dram_gap_cycles = 6,
             .forward_cycles = 5,
-            .blocked_forward_cycles = 12,
-            .alias_cycles = 6,
+            .blocked_forward_cycles = 11,
+            .alias_cycles = 5,
             .split_cycles = 7,
             .page_split_cycles = 5,
             .lock_cycles = 19,

@@ -26,7 +26,7 @@ inline constexpr TimingParameters kWestmereTiming{
     .column = UopColumn::Westmere, .issue_width = 4, .reorder_buffer = 128, .scheduler = 36,
     .fetch_bytes = 16, .predecode_width = 5, .length_change_cycles = 3, .decoders = 4, .decoder_slots = 4,
     .loop_slots = 28, .queue_slots = 28, .taken_branch_cycles = 2,
-    .mispredict_cycles = 17, .resteer_cycles = 12, .microcode_cycles = 3, .load_ports = 1, .vector_load_cycles = 2,
+    .mispredict_cycles = 17, .resteer_cycles = 12, .microcode_cycles = 3, .load_ports = 1U << 2, .vector_load_cycles = 2,
     .fusion = Fusion::CompareAndTest};
 
 // clang-format on
@@ -71,7 +71,7 @@ inline constexpr CoreModel kWestmere1{
             .llc_gap_cycles = 3,
             .dram_gap_cycles = 14,
             .forward_cycles = 5,
-            .blocked_forward_cycles = 13,
+            .blocked_forward_cycles = 12,
             .alias_cycles = 5,
             .split_cycles = 7,
             .page_split_cycles = 100,

@@ -23,7 +23,7 @@ inline constexpr TimingParameters kZen4Timing{
     .column = UopColumn::Zen4, .issue_width = 6, .reorder_buffer = 320, .scheduler = 160,
     .fetch_bytes = 32, .predecode_width = 4, .decoders = 4, .decoder_slots = 2, .other_decoder_slots = 2,
     .uop_cache_width = 9, .uop_cache_slots = 6912, .queue_slots = 72, .taken_branch_cycles = 1,
-    .mispredict_cycles = 13, .resteer_cycles = 8, .microcode_cycles = 2, .load_ports = 3, .vector_load_cycles = 3,
+    .mispredict_cycles = 13, .resteer_cycles = 8, .microcode_cycles = 2, .load_ports = 1U << 4 | 1U << 5 | 1U << 6, .vector_load_cycles = 3,
     .fusion = Fusion::Arithmetic, .eliminates_general_copies = true, .eliminates_vector_copies = true,
     .eliminates_zero_idioms = true};
 
@@ -69,7 +69,7 @@ inline constexpr CoreModel kZen4V1{
             .llc_gap_cycles = 2,
             .dram_gap_cycles = 10,
             .forward_cycles = 7,
-            .blocked_forward_cycles = 14,
+            .blocked_forward_cycles = 13,
             .split_cycles = 1,
             .lock_cycles = 17,
             .renames_memory = true,

@@ -364,7 +364,7 @@ class Hierarchy final : public Paging<Parts> {
     Forwarding forwarding = Forwarding::None;
     if (!kLocked && buffers_stores_) {
       const Met met = stores.meet(access.linear, access.bytes, access.now, access.place);
-      forwarding = met.how;
+      if (met.how != Forwarding::Alias || parameters_.alias_cycles != 0) forwarding = met.how;
       switch (forwarding) {
         case Forwarding::None: break;
         case Forwarding::Alias:

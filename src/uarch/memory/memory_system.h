@@ -63,7 +63,7 @@ struct Access {
   std::uint32_t instruction = 0;  // a number of the instruction, the same at every execution
   // Program order is not the order of dispatch: an older load may wait for its address.
   std::uint64_t earliest = ~std::uint64_t{0};  // no later access of this core is dispatched before that, or `now`
-  std::uint64_t retires = 0;                   // of a store: everything older is complete
+  std::uint64_t retires = 0;                   // of a store: everything older is complete before that
   std::uint64_t ready = 0;                     // of a store: its data is known
   std::uint16_t place = 0;                     // how its address is written, as InstructionShape has it
   std::uint16_t instruction_high =
@@ -87,6 +87,8 @@ struct Outcome {
   Forwarding forwarding = Forwarding::None;
   bool split = false;  // crossed a line
 
+  /// Of a load: how often it takes a load port once more, for its other line, and where it is tried again.
+  std::uint32_t begun_again() const { return (split ? 2U : 1U) * (forwarding == Forwarding::Alias ? 2U : 1U) - 1U; }
   bool operator==(const Outcome&) const = default;
 };
 static_assert(sizeof(Outcome) == 12);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string_view>
 #include <typeinfo>
+#include <utility>
 
 #include "uarch/cache/cache.h"
 #include "uarch/cache/line.h"
@@ -354,6 +355,19 @@ TEST(MemorySystem, ALoadCoveredByAnOlderStoreIsForwarded) {
   EXPECT_EQ(machine.count(CoreSignal::ForwardedLoads), 3U);
   EXPECT_EQ(machine.count(CoreSignal::ForwardBlocked), 1U);
   EXPECT_EQ(machine.count(CoreSignal::AddressAlias), 1U);
+}
+
+TEST(MemorySystem, ALoadWithTheLowBitsOfAnOlderStoreIsTriedAgainAtALoadPortWhereThatTakesTime) {
+  for (const auto& [model, times] : {std::pair{"skylake-server", 1U}, std::pair{"zen4", 0U}}) {
+    Machine machine(model);
+    for (const std::uint64_t linear : {kData, kData + 4096}) machine.load(linear);
+    machine.wait(1000);
+    machine.memory().store(0, {kData, machine.now(), 8, 1});
+    const Outcome alias = machine.memory().load(0, {kData + 4096, machine.now() + 1, 8, 4});
+    EXPECT_EQ(alias.latency, machine.parameters().l1d.load_to_use_cycles + machine.parameters().alias_cycles);
+    EXPECT_EQ(alias.begun_again(), times) << model;
+    EXPECT_EQ(alias.forwarding == Forwarding::Alias, times != 0);
+  }
 }
 
 TEST(MemorySystem, WithoutAStoreBufferNothingIsForwarded) {

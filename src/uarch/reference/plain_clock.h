@@ -36,7 +36,7 @@ class PlainClock {
     block_.clear();
     written_.clear();
     shift_ = behind_ = offset_ = 0;
-    whole_ = {};
+    whole_ = {.known = true};
   }
 
   /// The block's next instruction. Its loads, and what delays it, come next.
@@ -55,6 +55,10 @@ class PlainClock {
   /// When the data is known that the instruction stores.
   std::uint64_t store_ready() const {
     return absolute(joined(later(result_, data_cycles(cost_)), addressed_)).time / kUnitsPerCycle;
+  }
+  /// When the instruction retires at the earliest: behind all before it.
+  std::uint64_t store_retires() const {
+    return std::max(retired_units(), absolute_with_cause(absolute(whole_))) / kUnitsPerCycle + 1;
   }
   std::uint64_t dispatch() const { return (now_ + shift_ + offset_) / kUnitsPerCycle; }
   void load_done(std::uint32_t cycles, SlotCause level) {
@@ -102,7 +106,7 @@ class PlainClock {
     }
     behind(core_.mispredict_cycles * kUnitsPerCycle, SlotCause::Mispredict);
   }
-  void split_load() { ++splits_; }
+  void load_again(std::uint32_t times) { again_ += times; }
   void resteer() { behind(core_.resteer_cycles * kUnitsPerCycle, SlotCause::Resteer); }
   void serialise(std::uint32_t cycles) {
     Late all = absolute(whole_);
@@ -120,13 +124,13 @@ class PlainClock {
     retired_.push_back({slots_ + 1, complete});
     if (retired_.size() > 1024) retired_.erase(retired_.begin(), retired_.begin() + 512);
     const std::uint64_t ports = timing_->executed().units;
-    const std::uint64_t with_splits = splits_ == 0 ? 0 : split_load_units(core_, timing_->loads(), splits_);
-    ports_.done = std::max(ports_.done, now_) + std::max(ports, with_splits);
-    if (std::max(ports, with_splits) > bound_.units) {
+    const std::uint64_t of_loads = again_ == 0 ? 0 : load_units(core_, timing_->load_uops() + again_);
+    ports_.done = std::max(ports_.done, now_) + std::max(ports, of_loads);
+    if (std::max(ports, of_loads) > bound_.units) {
       ports_.behind = timing_->scheduler_units();
-      ports_.cause = with_splits > ports ? SlotCause::Ports : timing_->executed().cause;
+      ports_.cause = of_loads > ports ? SlotCause::Ports : timing_->executed().cause;
     }
-    splits_ = 0;
+    again_ = 0;
     lost[SlotCause::Retired] += (timing_->slots() - timing_->microcode_slots()) * slot_;
     lost[SlotCause::RetiredMicrocode] += timing_->microcode_slots() * slot_;
     lost[bound_.cause] += bound_.units - timing_->slots() * slot_;
@@ -135,12 +139,8 @@ class PlainClock {
   }
 
   std::uint64_t units() const { return now_; }
-  /// Of the block under way: cycle of its dispatch, and in which everything older is complete.
+  /// Of the block under way: cycle of its dispatch.
   std::uint64_t start_cycle() const { return now_ / kUnitsPerCycle; }
-  std::uint64_t retired_cycle() const {
-    const std::uint64_t done = retired_.empty() ? 0 : absolute_with_cause(retired_.back().done);
-    return (done + kUnitsPerCycle - 1) / kUnitsPerCycle;
-  }
   const Block& block() const { return block_; }
 
   std::map<SlotCause, std::uint64_t> lost;
@@ -159,6 +159,7 @@ class PlainClock {
     Late done;
   };
 
+  std::uint64_t retired_units() const { return retired_.empty() ? 0 : absolute_with_cause(retired_.back().done); }
   static std::uint64_t absolute_with_cause(const Late& late) {
     return late.time + static_cast<std::uint64_t>(late.cause);
   }
@@ -213,7 +214,7 @@ class PlainClock {
   MemoryLimits memory_;
   std::uint64_t slot_;
   std::uint64_t now_ = 0, slots_ = 0, filled_ = 0;
-  std::uint32_t splits_ = 0;
+  std::uint32_t again_ = 0;
   struct {
     std::uint64_t done = 0, behind = 0;
     SlotCause cause = SlotCause::Ports;

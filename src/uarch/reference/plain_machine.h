@@ -74,7 +74,7 @@ class PlainMachine {
     const std::uint64_t dispatched = told.kind == AccessKind::Store ? clock_.dispatch() : clock_.load_dispatch();
     const Access access{one.words[i],         dispatched,
                         told.address.bytes,   static_cast<std::uint32_t>(one.instruction.pc),
-                        clock_.start_cycle(), clock_.retired_cycle(),
+                        clock_.start_cycle(), clock_.store_retires(),
                         clock_.store_ready(), one.shape.place};
     const arch::CoreSignals before = signals_before(one, i);
     switch (told.kind) {
@@ -126,7 +126,7 @@ class PlainMachine {
   }
 
   void loaded(std::uint64_t dispatched, const Outcome& outcome) {
-    if (outcome.split) clock_.split_load();
+    clock_.load_again(outcome.begun_again());
     if (outcome.latency <= model_.memory.l1d.load_to_use_cycles) return;
     std::map<Source, SlotCause> levels{{Source::L1, SlotCause::L1},         {Source::L2, SlotCause::L2},
                                        {Source::L3, SlotCause::L3},         {Source::L3SnoopMiss, SlotCause::L3},

@@ -133,7 +133,7 @@ void CodeSimulator<Clock>::run_code(ReplayCode& code, const arch::PathRun*& run,
       own.waited = simulator.memory_.pass_plain_store(
           simulator.core_.number, linear, store.bytes,
           {.now = clock.cycle_behind(store.offset),
-           .retires = clock.retired_cycle(),
+           .retires = clock.under_way() ? clock.store_retires(store.number) : clock.retired_cycle(own.older),
            .ready = clock.under_way() ? clock.store_ready(store.number) : clock.cycle_of(own.ready),
            .place = store.place});
       return own.waited;

@@ -74,8 +74,8 @@ struct ReplayState {
   bool (*loads)(ReplayState& state, std::uint64_t linear, std::uint32_t bytes) = nullptr;
   /// MemorySystem::pass_plain_store(). what: a PlainStore. Returns what it waited for an entry.
   std::uint64_t (*pass_store)(ReplayState& state, std::uint64_t linear, std::uint64_t what) = nullptr;
-  BlockTiming::Latency ready =
-      0;  // when its data is, behind CoreClock::Inline::base, if nothing has happened in its block
+  // When its data is and what is older in its block, behind CoreClock::Inline::base, if nothing has happened there.
+  BlockTiming::Latency ready = 0, older = 0;
   /// BranchUnit::predict_path() and follow(). what: the footprint, and bit 16: taken. Returns whether it is
   /// mispredicted.
   bool (*predicts)(BranchUnit& branches, std::uint32_t hash, std::uint32_t what) = nullptr;

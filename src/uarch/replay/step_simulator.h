@@ -119,13 +119,17 @@ class StepSimulator {
   std::uint64_t ready_of(const Step& step) const {
     return step.store != kNoLane ? core_.clock.store_ready(step.store) : 0;
   }
+  /// Cycle in which it retires at the earliest.
+  std::uint64_t retires_of(const Step& step) const {
+    return step.store != kNoLane ? core_.clock.store_retires(step.store) : core_.clock.retired_cycle();
+  }
   Access access_of(const Step& step, std::uint64_t linear, std::uint64_t now) const {
     return {linear,
             now,
             step.bytes,
             static_cast<std::uint32_t>(step.at),
             core_.clock.start_cycle(),
-            core_.clock.retired_cycle(),
+            retires_of(step),
             ready_of(step),
             step.place,
             static_cast<std::uint16_t>(step.at >> 32)};
@@ -184,7 +188,7 @@ template <bool kLast>
     case StepKind::Store: {
       const std::uint64_t linear = *words;
       const StoreFacts facts{.now = clock.dispatch_cycle(step.instruction),
-                             .retires = clock.retired_cycle(),
+                             .retires = retires_of(step),
                              .ready = ready_of(step),
                              .place = step.place};
       std::uint32_t waited = 0;
@@ -211,7 +215,7 @@ inline void StepSimulator<Clock>::loaded(const Step& step, std::uint64_t now, co
   last_.loaded = true;
   if (may_be_tagged()) tag(outcome.latency);
   if constexpr (kTimed) {
-    if (outcome.split) core_.clock.split_load();
+    core_.clock.load_again(outcome.begun_again());
   }
   if (outcome.latency <= l1_cycles_) return;
   const SlotCause level = level_of(outcome);

@@ -34,7 +34,7 @@ std::size_t TimedCodeWriter::bytes_of(const BlockTiming& timing) {
   const std::size_t vectors = timing.result_lanes() / kLanes;
   const std::size_t inputs = timing.live_in().size();
   return 512 + 32 * vectors * (1 + inputs) + 16 * (inputs + timing.written().size()) +
-         timing.stores() * (32 + 24 * inputs);
+         2 * timing.stores() * (32 + 24 * inputs);
 }
 
 /// As ThreadReplay::may_be_tagged() does it.
@@ -51,6 +51,7 @@ void TimedCodeWriter::write_block(const SimpleBlock& block, const SimpleBlock* b
   const Segment& segment = plan_.segments[which_];
   const std::span<const Step> steps = plan_.steps_of(which_);
   code_.call(routines_.begin);
+  known_older_ = kNoStore;
   std::size_t descriptor = 0;
   for (std::size_t i = 0; i != steps.size(); ++i) {
     const Step& step = steps[i];
@@ -71,6 +72,7 @@ void TimedCodeWriter::write_access(const Step& step, AccessDescriptor descriptor
                                    const BlockTiming& timing) {
   if (step.kind == StepKind::Store) {
     write_ready(timing, step.store);
+    write_older(timing, step.store);
     write_address(descriptor, number);
     const PlainStore store{static_cast<std::uint8_t>(descriptor.bytes()), step.store, step.place,
                            timing.offset(step.instruction)};
@@ -83,22 +85,61 @@ void TimedCodeWriter::write_access(const Step& step, AccessDescriptor descriptor
   }
 }
 
+/// kRax: later than the block's start by that, behind Inline::base.
+void TimedCodeWriter::write_start(BlockTiming::Latency later) {
+  code_.load(kRax, ZS_CLOCK(now));
+  code_.operate(kSub, kRax, ZS_CLOCK(base));
+  code_.operate(kAdd, kRax, later, kDword);
+}
+
+/// kRax: not before the register, and so much later.
+void TimedCodeWriter::join_register(std::uint8_t name, BlockTiming::Latency later) {
+  code_.load(kRcx, ready_of(name), kDword);
+  code_.operate(kAdd, kRcx, later, kDword);
+  code_.operate(kCmp, kRax, kRcx, kDword);
+  code_.move_if(kLess, kRax, kRcx);
+}
+
 /// When the data of a store is known. As CoreClock::store_ready() does it.
 void TimedCodeWriter::write_ready(const BlockTiming& timing, std::size_t store) {
   const std::size_t lane = timing.store_lane(store) - timing.result_lanes();
-  code_.load(kRax, ZS_CLOCK(now));
-  code_.operate(kSub, kRax, ZS_CLOCK(base));
-  code_.operate(kAdd, kRax, timing.events_of(0)[lane], kDword);
+  write_start(timing.events_of(0)[lane]);
   std::size_t row = 0;
   for (const std::uint8_t name : timing.live_in()) {
     const BlockTiming::Latency latency = timing.events_of(++row)[lane];
-    if (is_never(latency)) continue;
-    code_.load(kRcx, ready_of(name), kDword);
-    code_.operate(kAdd, kRcx, latency, kDword);
-    code_.operate(kCmp, kRax, kRcx, kDword);
-    code_.move_if(kLess, kRax, kRcx);
+    if (!is_never(latency)) join_register(name, latency);
   }
   code_.store(ZS_STATE(ready), kRax, kDword);
+}
+
+/// When what is older in the block is complete. As CoreClock::store_retires() does it; but a register is ready before
+/// all that is older than the block is complete, and of the store before it is known.
+void TimedCodeWriter::write_older(const BlockTiming& timing, std::size_t store) {
+  const bool first = known_older_ == kNoStore;
+  const std::size_t lane = timing.older_lane(store) - timing.result_lanes();
+  const std::size_t known = first ? lane : timing.older_lane(known_older_) - timing.result_lanes();
+  known_older_ = store;
+  const auto later = [&](std::size_t row) {
+    const BlockTiming::Latency* const cells = timing.events_of(row);
+    return cells[lane] > 0 && (first || cells[lane] > cells[known]);
+  };
+  const std::size_t rows = 1 + timing.live_in().size();
+  std::size_t row = 0;
+  while (row != rows && !later(row)) ++row;
+  if (!first && row == rows) return;
+  if (first || row == 0) write_start(timing.events_of(0)[lane]);
+  if (!first) {
+    code_.load(row == 0 ? kRcx : kRax, ZS_STATE(older), kDword);
+    if (row == 0) {
+      code_.operate(kCmp, kRax, kRcx, kDword);
+      code_.move_if(kLess, kRax, kRcx);
+    }
+  }
+  row = 0;
+  for (const std::uint8_t name : timing.live_in()) {
+    if (later(++row)) join_register(name, timing.events_of(row)[lane]);
+  }
+  code_.store(ZS_STATE(older), kRax, kDword);
 }
 
 bool TimedCodeWriter::write_conditional(const SimpleBlock& block) {

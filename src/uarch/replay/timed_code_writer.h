@@ -29,13 +29,17 @@ class TimedCodeWriter final : public ReplayCodeWriter {
 
  private:
   static constexpr std::size_t kMostVectors = 13;
+  static constexpr std::size_t kNoStore = ~std::size_t{0};
 
   void write_block(const SimpleBlock& block, const SimpleBlock* before) override;
   void write_begin() override;
   void write_end() override;
   void write_aside() override;
   void write_access(const Step& step, AccessDescriptor descriptor, std::size_t number, const BlockTiming& timing);
+  void write_start(BlockTiming::Latency later);
+  void join_register(std::uint8_t name, BlockTiming::Latency later);
   void write_ready(const BlockTiming& timing, std::size_t store);
+  void write_older(const BlockTiming& timing, std::size_t store);
   bool write_conditional(const SimpleBlock& block) override;
   void write_passing(const BlockTiming& timing);
   void write_results(const BlockTiming& timing);
@@ -57,6 +61,7 @@ class TimedCodeWriter final : public ReplayCodeWriter {
   std::uint32_t units_of_slot_;
   const Plan& plan_;
   std::vector<Elsewhere> elsewhere_;
+  std::size_t known_older_ = kNoStore;  // of the block, whose `older` is in the state
 };
 
 }  // namespace zs::uarch

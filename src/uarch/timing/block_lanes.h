@@ -93,6 +93,18 @@ class BlockLanes {
   void forget() { joined_ = 0; }
   Latency operator[](std::size_t lane) const { return lane_[lane]; }
   bool has_events() const { return (joined_ & kEvents) != 0; }
+  /// One behind the results: join_events() of that alone.
+  Latency event(const InlineClock& clock, std::size_t lane) const {
+    if (has_events()) return lane_[lane];
+    const BlockTiming& block = *clock.block;
+    lane -= block.result_lanes();
+    Latency latest = static_cast<Latency>(clock.now - clock.base) + block.events_of(0)[lane];
+    std::size_t row = 0;
+    for (const std::uint8_t input : block.live_in()) {
+      latest = std::max(latest, clock.ready[input] + block.events_of(++row)[lane]);
+    }
+    return latest;
+  }
 
   void join_results(const InlineClock& clock) {
     if ((joined_ & kResults) != 0) return;

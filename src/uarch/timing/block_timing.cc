@@ -313,11 +313,14 @@ BlockTiming::BlockTiming(const TimingParameters& core, const MemoryLimits& memor
     found_.fused += costs[i].fused_away ? 1 : 0;
     found_.unknown += costs[i].unknown ? 1 : 0;
     serialises_ |= shape.serialising;
+    for (const PortUse& use : costs[i].uses) {
+      if ((use.ports & ~core.load_ports) == 0) load_uops_ += use.cycles;
+    }
     numbers.insert(numbers.end(), shape.loads, static_cast<std::uint8_t>(i));
     if (shape.branch != BranchKind::None) branches.push_back(static_cast<std::uint8_t>(i));
     if (shape.stores != 0) ++stores_;
   }
-  CHECK(numbers.size() < kMostLanes, numbers.size());
+  CHECK(numbers.size() <= kMostLoads, numbers.size());
   instructions_ = static_cast<std::uint8_t>(block.size());
   loads_ = static_cast<std::uint8_t>(numbers.size());
   branches_ = static_cast<std::uint8_t>(branches.size());
@@ -379,7 +382,7 @@ BlockTiming::Map BlockTiming::map_of(std::span<const PlacedInstruction> block, s
   each_register(written, [&outputs](std::uint8_t number) { outputs.push_back(number); });
   const auto padded = [](std::size_t count) { return (count + kLanesAtOnce - 1) / kLanesAtOnce * kLanesAtOnce; };
   const std::size_t result_lanes = map.result_lanes = padded(1 + outputs.size());
-  const std::size_t lanes = map.lanes = padded(result_lanes + loads + branches + stores);
+  const std::size_t lanes = map.lanes = padded(result_lanes + loads + branches + 2 * stores);
   CHECK(lanes <= kMostLanes, lanes);
   const std::size_t shared_rows = 1 + inputs.size();
   const std::size_t rows = shared_rows + loads;
@@ -419,6 +422,8 @@ BlockTiming::Map BlockTiming::map_of(std::span<const PlacedInstruction> block, s
 
   std::size_t load = 0, branch = 0, store = 0;
   std::array<std::uint8_t, reg::kCount> writer{};
+  Times complete(rows, kNever);  // all before the instruction
+  complete[0] = 0;
   for (std::size_t i = 0; i < block.size(); ++i) {
     const InstructionShape& shape = block[i].shape;
     Times dispatched(rows, kNever);
@@ -437,7 +442,9 @@ BlockTiming::Map BlockTiming::map_of(std::span<const PlacedInstruction> block, s
     if (shape.stores != 0) {
       Times stored = later(ready, data_cycles(costs[i]));
       join_times(stored, addressed);
-      write_lane(result_lanes + loads + branches + store++, stored, i);
+      const std::size_t lane = result_lanes + loads + branches + store++;
+      write_lane(lane, stored, i);
+      write_lane(lane + stores, complete, i);
     }
     const Times result = later(std::move(ready), costs[i].latency);
     each_register(shape.writes, [&](std::uint8_t number) {
@@ -448,9 +455,10 @@ BlockTiming::Map BlockTiming::map_of(std::span<const PlacedInstruction> block, s
     // Nothing waits for a prefetch, not even retirement.
     const bool prefetch =
         shape.loads != 0 && shape.writes == 0 && shape.stores == 0 && shape.branch == BranchKind::None;
-    write_lane(0, prefetch ? dispatched : result, i);
-    if (shape.stores != 0) write_lane(0, later(addressed, 1), i);
+    join_times(complete, prefetch ? dispatched : result);
+    if (shape.stores != 0) join_times(complete, later(addressed, 1));
   }
+  write_lane(0, complete, block.size() - 1);
   for (std::size_t i = 0; i < outputs.size(); ++i) write_lane(1 + i, state[outputs[i]], writer[outputs[i]]);
   return map;
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,9 +30,9 @@ namespace zs::uarch {
 inline constexpr std::uint32_t kUnitsPerCycle = 960;
 inline constexpr std::uint32_t kCauseBits = 7;  // mask
 
-/// What so many loads, of which some take a port twice, keep the load ports busy for.
-constexpr std::uint32_t split_load_units(const TimingParameters& core, std::size_t loads, std::uint32_t split) {
-  return static_cast<std::uint32_t>(loads + split) * (kUnitsPerCycle / core.load_ports);
+/// What so many uops keep the load ports busy for.
+constexpr std::uint32_t load_units(const TimingParameters& core, std::uint32_t uops) {
+  return uops * (kUnitsPerCycle / static_cast<std::uint32_t>(std::popcount(core.load_ports)));
 }
 
 struct InstructionCost;
@@ -67,7 +68,7 @@ enum class TimingDetail : std::uint8_t {
 class BlockTiming {
  public:
   static constexpr std::size_t kMostInstructions = 64;
-  static constexpr std::size_t kMostLanes = 256;
+  static constexpr std::size_t kMostLoads = 255, kMostLanes = 320;
 
   /// `block`  in the order of execution, 1 to kMostInstructions; taken branches may lie inside it
   /// `id`     of the caller's, dense: clocks keep what they know of the block under it
@@ -92,13 +93,15 @@ class BlockTiming {
   const BlockBound& cached() const { return cached_; }      // from the uop cache,
   const BlockBound& looped() const { return looped_; }      // or from the loop buffer
   const BlockBound& executed() const { return executed_; }  // Ports or Divider
+  /// Uops that only the load ports take: loads, and store addresses that no port of their own makes.
+  std::uint32_t load_uops() const { return load_uops_; }
   /// How far execution may lie behind dispatch until uops of this block fill the scheduler.
   std::uint32_t scheduler_units() const { return scheduler_units_; }
 
   // The map. Lanes are what comes out: lane 0 is the completion of the whole block, then come the registers written,
-  // and from result_lanes() on the addresses of loads, the branches, and what instructions store. Rows are what it
-  // comes from: row 0 the start of the block, row 1 + i the register live_in()[i]. Results and events lie apart,
-  // because a block without an event reads results only.
+  // and from result_lanes() on the addresses of loads, the branches, what instructions store, and what is older than
+  // these. Rows are what it comes from: row 0 the start of the block, row 1 + i the register live_in()[i]. Results and
+  // events lie apart, because a block without an event reads results only.
   // Latencies are units; kNever: no path.
   using Latency = std::int32_t;
   static constexpr Latency kNever = -(1 << 30);
@@ -115,6 +118,8 @@ class BlockTiming {
   /// Of the instruction of that number among those that store: when a load can have its data and address, but for
   /// forwarding itself.
   std::size_t store_lane(std::size_t store) const { return result_lanes_ + loads_ + branches_ + store; }
+  /// The same of it: when all of the block that is older is complete.
+  std::size_t older_lane(std::size_t store) const { return store_lane(stores_ + store); }
   const Latency* results_of(std::size_t row) const { return &cells_[row * result_lanes_]; }
   const Latency* events_of(std::size_t row) const { return &cells_[events_at_ + row * (lanes_ - result_lanes_)]; }
   /// From the data of a load to every lane.
@@ -147,7 +152,7 @@ class BlockTiming {
   std::uint32_t id_;
   std::uint32_t slots_ = 0, microcode_slots_ = 0, cache_slots_ = 0;  // cache_slots_: of the uop cache
   BlockBound decoded_, cached_, looped_, executed_;
-  std::uint32_t scheduler_units_ = 0;
+  std::uint32_t scheduler_units_ = 0, load_uops_ = 0;
   std::uint16_t result_lanes_ = 0, lanes_ = 0;
   std::uint8_t live_ins_ = 0, writtens_ = 0;
   bool serialises_ = false;

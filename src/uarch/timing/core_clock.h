@@ -74,7 +74,7 @@ class CoreClock {
     bound_ = nullptr;
     shift_ = 0;
     lanes_.forget();
-    split_loads_ = 0;
+    loads_again_ = 0;
     events_.clear();
   }
   /// The block under way has not begun if nothing has happened in it that its time depends on.
@@ -98,8 +98,12 @@ class CoreClock {
   /// Cycle in which the block was dispatched, or the next one will be at the earliest: none of its instructions, and of
   /// later ones, is before that.
   std::uint64_t start_cycle() const { return own_.now / kUnitsPerCycle; }
-  /// Cycle in which everything older than the block is complete.
-  std::uint64_t retired_cycle() const { return (own_.retired + kUnitsPerCycle - 1) / kUnitsPerCycle; }
+  /// The cycle behind that in which everything older than the block is complete, and behind that time too, which counts
+  /// from Inline::base.
+  std::uint64_t retired_cycle(BlockTiming::Latency at = BlockTiming::kNever) const {
+    const std::int64_t in_block = static_cast<std::int64_t>(own_.base) + at;
+    return static_cast<std::uint64_t>(std::max(static_cast<std::int64_t>(own_.retired), in_block)) / kUnitsPerCycle + 1;
+  }
   /// Cycle in which an instruction of the block is dispatched.
   std::uint64_t dispatch_cycle(std::size_t instruction) const { return cycle_behind(own_.block->offset(instruction)); }
   /// Of one that is dispatched so many units behind the block's start, also if that has not begun yet.
@@ -116,12 +120,16 @@ class CoreClock {
   /// Cycle in which the data of a store of the block is known; of the instruction of that number among those that
   /// store.
   std::uint64_t store_ready(std::size_t store) const {
-    return cycle_of(lanes_.has_events() ? lanes_[own_.block->store_lane(store)] : store_ready(*own_.block, store));
+    return cycle_of(lanes_.event(own_, own_.block->store_lane(store)));
+  }
+  /// Cycle in which that instruction retires at the earliest: behind everything older.
+  std::uint64_t store_retires(std::size_t store) const {
+    return retired_cycle(lanes_.event(own_, own_.block->older_lane(store)));
   }
   /// Its data came from `level` (L1 to Dram) so many cycles after that.
   void load_done(std::size_t load, std::uint32_t latency_cycles, SlotCause level);
-  /// A load of the block takes a load port once more, for its other line.
-  void split_load() { ++split_loads_; }
+  /// A load of the block takes a load port so many times more (Outcome::begun_again()).
+  void load_again(std::uint32_t times) { loads_again_ += times; }
   /// The instruction's store waited for an entry of the store buffer.
   void store_stall(std::size_t instruction, std::uint32_t cycles);
   /// The instruction was fetched late, for InstructionCache or InstructionTlb. The queue before issue hides its part.
@@ -147,8 +155,8 @@ class CoreClock {
     const BlockBound& work = block.executed();
     std::uint32_t work_units = work.units;
     SlotCause work_cause = work.cause;
-    if (split_loads_ != 0) [[unlikely]] {
-      const std::uint32_t of_loads = split_load_units(core_, block.loads(), split_loads_);
+    if (loads_again_ != 0) [[unlikely]] {
+      const std::uint32_t of_loads = load_units(core_, block.load_uops() + loads_again_);
       if (of_loads > work_units) work_cause = SlotCause::Ports;
       work_units = std::max(work_units, of_loads);
     }
@@ -219,16 +227,6 @@ class CoreClock {
     return *bound_;
   }
 
-  /// A lane of what a block that begins here stores, behind `base`: BlockLanes::join_events() of that alone.
-  Latency store_ready(const BlockTiming& block, std::size_t store) const {
-    const std::size_t lane = block.store_lane(store) - block.result_lanes();
-    Latency latest = static_cast<Latency>(own_.now - own_.base) + block.events_of(0)[lane];
-    std::size_t row = 0;
-    for (const std::uint8_t input : block.live_in()) {
-      latest = std::max(latest, own_.ready[input] + block.events_of(++row)[lane]);
-    }
-    return latest;
-  }
   void delay_from(std::size_t instruction, std::uint32_t units, SlotCause cause);
   void delay_lanes(std::size_t instruction, std::uint32_t units);
   std::uint64_t next_dispatch(std::size_t after);
@@ -243,7 +241,7 @@ class CoreClock {
   // Of the block between begin() and end().
   const BlockBound* bound_ = nullptr;  // null: nobody has asked yet
   std::uint32_t shift_ = 0;            // its stalls so far
-  std::uint32_t split_loads_ = 0;
+  std::uint32_t loads_again_ = 0;
   std::vector<Event> events_;  // for continue_with(), too
 
   std::vector<std::uint64_t> filled_at_;

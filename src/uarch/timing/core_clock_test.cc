@@ -111,6 +111,7 @@ TEST_P(EveryCoreClock, AgreesWithThePlainClockOnBlocksOfTheCLibraryWithRandomEve
         plain.load_done(latency, levels[level]);
       }
       if (block[i].shape.stores != 0) {
+        ASSERT_EQ(clock.store_retires(store), plain.store_retires()) << "step " << step << ", instruction " << i;
         ASSERT_EQ(clock.store_ready(store++), plain.store_ready()) << "step " << step << ", instruction " << i;
         if (happens(10)) {
           const auto cycles = static_cast<std::uint32_t>(1 + random.below(30));

@@ -61,6 +61,7 @@ class ThroughputClock {
   // There is no store buffer that would ask.
   std::uint64_t retired_cycle() const { return 0; }
   std::uint64_t store_ready(std::size_t) const { return 0; }
+  std::uint64_t store_retires(std::size_t) const { return 0; }
   /// In units.
   std::uint64_t dispatch(std::size_t instruction) const { return now_ + shift_ + block_->offset(instruction); }
   std::uint64_t dispatch_cycle(std::size_t instruction) const { return dispatch(instruction) / kUnitsPerCycle; }

@@ -3,6 +3,7 @@
 // comes in as MemoryLimits.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "uarch/timing/uop_columns.h"
@@ -41,10 +42,10 @@ struct TimingParameters {
   std::uint8_t resteer_cycles = 0;     // a taken branch that only the decoder found
   std::uint8_t microcode_cycles = 0;   // switch to the microcode sequencer
 
-  std::uint8_t load_ports = 2;           // loads that can begin in a cycle
-  std::uint8_t vector_load_cycles = 0;   // what a load into a vector register takes longer,
-  std::uint8_t indexed_load_cycles = 0;  // and one whose address has an index
-  PortSet plain_address_ports = 0;       // make store addresses without an index only
+  PortSet load_ports = 1U << 2 | 1U << 3;  // a load begins at each in a cycle
+  std::uint8_t vector_load_cycles = 0;     // what a load into a vector register takes longer,
+  std::uint8_t indexed_load_cycles = 0;    // and one whose address has an index
+  PortSet plain_address_ports = 0;         // make store addresses without an index only
 
   Fusion fusion = Fusion::None;
   bool eliminates_general_copies = false;
@@ -62,7 +63,7 @@ struct MemoryLimits {
 constexpr const char* inconsistency(const TimingParameters& p) {
   if (p.issue_width == 0 || p.issue_width > 8 || p.issue_width == 7) return "a cycle has 1 to 6, or 8, issue slots";
   if (p.reorder_buffer < 64 || p.reorder_buffer > 1024) return "the reorder buffer has 64 to 1024 slots";
-  if (p.load_ports == 0 || p.load_ports > 3) return "a cycle begins 1 to 3 loads";
+  if (p.load_ports == 0 || std::popcount(p.load_ports) > 3) return "a cycle begins 1 to 3 loads";
   if (p.scheduler == 0) return "there is a scheduler";
   if (p.fetch_bytes == 0 || (p.fetch_bytes & (p.fetch_bytes - 1)) != 0) return "fetch takes a power of two of bytes";
   if (p.predecode_width == 0 || p.decoders == 0 || p.decoder_slots == 0) return "there are a predecoder and decoders";
