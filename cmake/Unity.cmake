@@ -3,7 +3,8 @@
 # differ within a folder. tools/tidy looks at each file alone.
 # (Not CMake's UNITY_BUILD, which includes files by their full path: ccache then keeps nothing for a second clone.)
 option(ZEROSKID_UNITY "Compile the files of a folder some at a time" ON)
-set(most_together 8)
+set(most_together 16)
+set(most_tests_together 8)  # they have more names of their own
 set(own_units_from 4)  # files of a folder; those of smaller folders go together
 
 # compile_alone(FILE...): such a file has compile options of its own, or names in its unnamed namespace that others of its
@@ -12,9 +13,9 @@ function(compile_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# compile_together(LIST TARGET): what TARGET compiles instead of the sources in LIST: a unit includes some of them. A new file
+# compile_together(LIST TARGET_NAME): what that target compiles instead of the sources in LIST: a unit includes some of them. A new file
 # moves none but its own folder's others.
-function(compile_together LIST TARGET)
+function(compile_together LIST TARGET_NAME)
   set(compiled "")
   set(folders "")
   foreach(source ${${LIST}})
@@ -31,16 +32,20 @@ function(compile_together LIST TARGET)
     list(APPEND in_${folder} ${source})
   endforeach()
   list(REMOVE_DUPLICATES folders)
+  set(together ${most_together})
+  if(TARGET_NAME MATCHES "_tests$")
+    set(together ${most_tests_together})
+  endif()
   set(small "")
   foreach(folder ${folders})
     list(LENGTH in_${folder} count)
     if(count LESS own_units_from)
       list(APPEND small ${in_${folder}})
     else()
-      write_units(compiled ${TARGET} ${folder} ${in_${folder}})
+      write_units(compiled ${TARGET_NAME} ${folder} ${in_${folder}})
     endif()
   endforeach()
-  write_units(compiled ${TARGET} small_folders ${small})
+  write_units(compiled ${TARGET_NAME} small_folders ${small})
   set(${LIST} ${compiled} PARENT_SCOPE)
 endfunction()
 
@@ -49,7 +54,7 @@ function(write_units LIST TARGET NAME)
   list(SORT ARGN)
   set(number 0)
   while(ARGN)
-    list(SUBLIST ARGN 0 ${most_together} part)
+    list(SUBLIST ARGN 0 ${together} part)
     list(REMOVE_ITEM ARGN ${part})
     list(TRANSFORM part REPLACE "(.+)" "#include \"\\1\"\n")
     string(JOIN "" text ${part})

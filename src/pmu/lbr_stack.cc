@@ -17,14 +17,14 @@ using arch::LbrSelect;
 
 namespace {
 
-constexpr std::uint32_t bit(BranchKind kind) { return 1U << static_cast<unsigned>(kind); }
+constexpr std::uint32_t mask_of(BranchKind kind) { return 1U << static_cast<unsigned>(kind); }
 
 /// What MSR_LBR_SELECT or IA32_LBR_CTL lets through, by bit of BranchKind.
 template <typename Filter>
 std::uint32_t wanted(Filter filter) {
   std::uint32_t kinds = 0;
   for (unsigned kind = 0; kind <= static_cast<unsigned>(BranchKind::Far); ++kind) {
-    if (arch::lets_through(filter, static_cast<BranchKind>(kind))) kinds |= bit(static_cast<BranchKind>(kind));
+    if (arch::lets_through(filter, static_cast<BranchKind>(kind))) kinds |= mask_of(static_cast<BranchKind>(kind));
   }
   return kinds;
 }
@@ -106,7 +106,7 @@ std::uint64_t LbrStack::info(const arch::TakenBranch& branch) {
 }
 
 void LbrStack::enter(const arch::TakenBranch& branch) {
-  if ((wanted_ & bit(branch.kind)) == 0) return;
+  if ((wanted_ & mask_of(branch.kind)) == 0) return;
   if (!(branch.cpl_to == 0 ? to_kernel_ : to_user_)) return;
   if (call_stack_ && branch.kind == BranchKind::Return) {
     entries_[tos_] = {};

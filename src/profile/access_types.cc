@@ -40,7 +40,7 @@ std::size_t sampled_operand(const isa::Insn& insn, std::uint64_t data_source) {
   return (is_store(data_source) ? insn.memory[0].write : insn.memory[0].read) ? 0 : 1;
 }
 
-AccessType known(DataTypes& types, DataTypes::Type type, std::int64_t offset, const std::string* variable) {
+AccessType known_type(DataTypes& types, DataTypes::Type type, std::int64_t offset, const std::string* variable) {
   const DataTypes::Spot spot = types.spot_at(type, offset);
   if (spot.type == 0) return {};
   return {.kind = Kind::Known, .types = &types, .type = spot.type, .offset = spot.offset, .variable = variable};
@@ -124,7 +124,7 @@ std::optional<AccessType> AccessTypes::in_frame(const Instruction& at, const ses
     const auto frame = static_cast<std::uint64_t>(by_frame ? at.frame.offset : 0);
     const std::uint64_t into = sample.address - (*base + offset + frame);
     if (into >= place->size) continue;
-    return known(at.image->types, place->type, static_cast<std::int64_t>(place->piece + into), place->name);
+    return known_type(at.image->types, place->type, static_cast<std::int64_t>(place->piece + into), place->name);
   }
   return std::nullopt;
 }
@@ -143,7 +143,7 @@ AccessType AccessTypes::through_pointer(const Instruction& at, std::size_t numbe
       return {};
     }
   }
-  return known(at.image->types, part.type, static_cast<std::int64_t>(part.offset) + further, nullptr);
+  return known_type(at.image->types, part.type, static_cast<std::int64_t>(part.offset) + further, nullptr);
 }
 
 /// How far from the thread pointer an operand lies that goes through FS; nothing where it goes elsewhere, or is made of
@@ -179,15 +179,15 @@ std::optional<AccessType> AccessTypes::in_thread_block(DataObjects& objects, con
   DataTypes& types = types_of(*program);
   const auto* const variable = offset ? types.thread_variable_at(*offset) : nullptr;
   if (variable == nullptr) return std::nullopt;
-  return known(types, variable->type, static_cast<std::int64_t>(*offset - variable->start), &variable->name);
+  return known_type(types, variable->type, static_cast<std::int64_t>(*offset - variable->start), &variable->name);
 }
 
 AccessType AccessTypes::infer(const AddressSpaces& spaces, DataObjects& objects, const session::Sample& sample) {
   if (const auto place = objects.image_place(sample.pid, sample.address)) {
     DataTypes& types = types_of(*place->dso);
     if (const auto* variable = types.variable_at(place->address)) {
-      return known(types, variable->type, static_cast<std::int64_t>(value(place->address) - variable->start),
-                   &variable->name);
+      return known_type(types, variable->type, static_cast<std::int64_t>(value(place->address) - variable->start),
+                        &variable->name);
     }
   }
   if (const auto variable = in_thread_block(objects, sample)) return *variable;
@@ -200,7 +200,7 @@ AccessType AccessTypes::infer(const AddressSpaces& spaces, DataObjects& objects,
   if (!part) return {};
   if (part->variable == nullptr) return through_pointer(*at, operand, sample);
   if (at->code.insn.memory[operand].index >= 0) return {};
-  return known(at->image->types, part->type, static_cast<std::int64_t>(part->offset), part->variable);
+  return known_type(at->image->types, part->type, static_cast<std::int64_t>(part->offset), part->variable);
 }
 
 AccessType AccessTypes::told_by(const AddressSpaces& spaces, std::int32_t pid, std::uint64_t instruction,
@@ -279,7 +279,7 @@ AccessType AccessTypes::of(const AddressSpaces& spaces, DataObjects& objects, co
   const Vote* const block = winner_of(sample);
   if (block == nullptr) return own;
   const auto into = static_cast<std::int64_t>(sample.address - sample.heap_block->start - block->start);
-  const AccessType by_others = known(*block->types, block->type, into, nullptr);
+  const AccessType by_others = known_type(*block->types, block->type, into, nullptr);
   if (own.kind != Kind::Known || own.types->size_of(own.type) <= 1) return by_others;
   const bool around = by_others.types == own.types && by_others.offset >= own.offset &&
                       own.types->has_at(by_others.type, by_others.offset - own.offset, own.type);

@@ -7,14 +7,14 @@ namespace {
 
 using Field = DataTypes::Field;
 
-Field field(const char* name, std::uint64_t offset, std::uint64_t size) {
+Field field_at(const char* name, std::uint64_t offset, std::uint64_t size) {
   return {.name = name, .type = "long", .offset = offset, .size = size, .alignment = std::min<std::uint64_t>(size, 8)};
 }
 
 constexpr Visits::Function kReader{1, 0x1000}, kWriter{1, 0x2000};
 
 /// Two hot members, one line apart, with cold ones between.
-std::vector<Field> apart() { return {field(".key", 0, 8), field(".text", 8, 112), field(".next", 120, 8)}; }
+std::vector<Field> apart() { return {field_at(".key", 0, 8), field_at(".text", 8, 112), field_at(".next", 120, 8)}; }
 
 TEST(FieldOrder, BringsTogetherWhatIsUsedTogether) {
   Visits visits;
@@ -58,8 +58,8 @@ TEST(FieldOrder, KeepsBasesInFrontAndBitFieldsTogether) {
   Visits visits;
   visits.add(kReader, 0, 0, {.loads = 1000});
   visits.add(kReader, 0, 121, {.loads = 1000});
-  const std::vector<Field> members = {field("", 0, 8), field(".text", 8, 112), field(".kind", 120, 1),
-                                      field(".used", 120, 2)};
+  const std::vector<Field> members = {field_at("", 0, 8), field_at(".text", 8, 112), field_at(".kind", 120, 1),
+                                      field_at(".used", 120, 2)};
   const FieldOrder order = best_order(members, 128, visits);
   ASSERT_TRUE(order.better);
   EXPECT_EQ(order.after[0].name, "");

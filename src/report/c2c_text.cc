@@ -109,7 +109,7 @@ std::string shared_information(const AccessCounts& shared, std::uint64_t lines) 
 struct OrderWords {
   std::string_view sentence, column, kind, total, local, remote;
 };
-OrderWords words_of(HitmKind order) {
+OrderWords order_words_of(HitmKind order) {
   switch (order) {
     case HitmKind::Total: break;
     case HitmKind::Local: return {"Local HITMs", "Lcl", "Hitm", "Hitm", "LclHitm", "RmtHitm"};
@@ -131,7 +131,7 @@ std::string details(const profile::PerfDataReader& reader, HitmKind order, const
   std::string text = title("c2c details");
   for (const auto& event : reader.events())
     text += fmt::format("  {:<34}: {}\n", &event == &reader.events().front() ? "Events" : "", event.name);
-  text += fmt::format("  {:<34}: {}\n", "Cachelines sort on", words_of(order).sentence);
+  text += fmt::format("  {:<34}: {}\n", "Cachelines sort on", order_words_of(order).sentence);
   text += fmt::format("  {:<34}: offset,{}\n", "Cacheline data grouping", style.coalesce);
   return text + "\n";
 }
@@ -140,7 +140,7 @@ std::string percent(std::uint64_t part, std::uint64_t whole) { return fmt::forma
 
 std::string line_table(const CacheLines& lines, const std::vector<std::size_t>& shown, std::uint64_t hitm,
                        HitmKind order) {
-  const OrderWords words = words_of(order);
+  const OrderWords words = order_words_of(order);
   std::string text = title("Shared Data Cache Line Table");
   text += fmt::format(
       "#\n"

@@ -78,9 +78,9 @@ std::size_t columns_of(std::string_view text) {
 }
 
 /// Draws one figure: what each line needs of it, worked out once.
-class Drawing {
+class TextDrawing {
  public:
-  Drawing(const Figure& figure, const PlotTextStyle& style)
+  TextDrawing(const Figure& figure, const PlotTextStyle& style)
       : figure_(figure),
         style_(style),
         glyphs_(style.unicode ? kUnicode : kAscii),
@@ -336,7 +336,7 @@ std::vector<std::string> phase_labels(const Curve& curve) {
 
 std::string plot_text(const Figure& figure, const PlotTextStyle& style) {
   CHECK(style.width >= kLeastPlotWidth && style.height != 0, style.width, style.height);
-  return Drawing(figure, style).draw();
+  return TextDrawing(figure, style).draw();
 }
 
 std::string phases_text(const Figure& figure, std::size_t width) {

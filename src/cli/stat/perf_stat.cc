@@ -64,8 +64,6 @@ void name_the_targets(const BackEndWords& words, StatReport& report) {
   }
 }
 
-double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; }
-
 void take(const std::vector<host::EventValue>& from, std::vector<std::uint64_t>& values,
           std::vector<CountedTime>& times) {
   for (const host::EventValue& value : from) {

@@ -1,10 +1,15 @@
 // `zeroskid stat` where the kernel counts.
 #pragma once
 
+#include <sys/time.h>
+
 #include "base/result.h"
 #include "cli/stat/stat_options.h"
 
 namespace zs::cli {
+
+/// Of what getrusage() says.
+inline double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; }
 
 /// Where the kernel counts: fills in out.perf_events and the report's columns. Else nothing is changed.
 Result<void> choose_kernel_counting(StatOptions& out);

@@ -31,8 +31,6 @@
 namespace zs::cli {
 namespace {
 
-double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; }
-
 /// Totals, and windows as they come.
 class StatSink final : public RecordingSink {
  public:

@@ -15,7 +15,7 @@ namespace zs::engine {
 namespace {
 
 constexpr std::uint32_t kAnyBit = FUTEX_BITSET_MATCH_ANY, kNobody = 0;
-constexpr std::int64_t kBillion = 1'000'000'000;
+constexpr std::int64_t kNanosecondsASecond = 1'000'000'000;
 /// How long a turn takes under --virtual-time: the quantum of counted instructions, a nanosecond each, as for the times
 /// of samples.
 constexpr std::uint64_t kTurnNanoseconds = 262144;
@@ -135,7 +135,7 @@ long Futexes::wait_at(FutexWaiters::Key key, const long (&a)[6]) {
     const auto given = read_guest_value<std::array<std::int64_t, 2>>(static_cast<std::uint64_t>(a[3]));
     if (!given) return -EFAULT;
     timeout = *given;
-    if (timeout[0] < 0 || timeout[1] < 0 || timeout[1] >= kBillion) return -EINVAL;
+    if (timeout[0] < 0 || timeout[1] < 0 || timeout[1] >= kNanosecondsASecond) return -EINVAL;
   }
   const auto now = read_guest_value<std::uint32_t>(key.address);
   if (!now) return -EFAULT;
@@ -150,7 +150,7 @@ long Futexes::wait_at(FutexWaiters::Key key, const long (&a)[6]) {
 long Futexes::wait_for_limit(FutexWaiters::Key key, std::uint32_t bits) {
   const std::int64_t limit = run_.thread->limit_of_wait;
   const std::uint64_t turns = static_cast<std::uint64_t>(limit) / kTurnNanoseconds;
-  const std::array<std::int64_t, 2> timeout = {limit / kBillion, limit % kBillion};
+  const std::array<std::int64_t, 2> timeout = {limit / kNanosecondsASecond, limit % kNanosecondsASecond};
   return wait(key, bits, turns_ended_ + turns + 1, FUTEX_WAIT, &timeout);
 }
 
@@ -163,7 +163,7 @@ std::optional<long> Futexes::sleep(std::uint64_t left) {
   if (result == -EINTR && left != 0) {
     const std::int64_t slept = static_cast<std::int64_t>((turns_ended_ - began) * kTurnNanoseconds);
     const std::int64_t rest = std::max<std::int64_t>(limit - slept, 0);
-    const std::array<std::int64_t, 2> told = {rest / kBillion, rest % kBillion};
+    const std::array<std::int64_t, 2> told = {rest / kNanosecondsASecond, rest % kNanosecondsASecond};
     if (run_.write(left, told.data(), sizeof told) != sizeof told) return -EFAULT;
   }
   return result;

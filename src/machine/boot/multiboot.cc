@@ -84,12 +84,12 @@ constexpr std::uint16_t kExecutable = 2, kMachine386 = 3, kMachineX8664 = 62;
 /// Where the loader puts what it tells the kernel: the end of low memory.
 constexpr std::uint64_t kInfoArea = 0x90000, kInfoEnd = 0x9F000;
 
-struct Segment {
+struct ImageSegment {
   std::uint64_t offset, virtual_address, physical, file_bytes, memory_bytes;
 };
 
 struct Image {
-  std::vector<Segment> segments;
+  std::vector<ImageSegment> segments;
   std::uint64_t entry = 0;
 };
 
@@ -124,7 +124,7 @@ Result<Image> read_elf(Bytes file, const std::string& name, std::uint16_t machin
   }
   if (image.segments.empty()) return Error{name + ": has no segment to load", ""};
   // The entry is where execution starts without paging: at its physical place.
-  for (const Segment& segment : image.segments) {
+  for (const ImageSegment& segment : image.segments) {
     if (image.entry >= segment.virtual_address && image.entry - segment.virtual_address < segment.memory_bytes) {
       image.entry = segment.physical + (image.entry - segment.virtual_address);
       break;
@@ -236,7 +236,7 @@ Result<LoadedKernel> load_multiboot(const MultibootInput& input, PhysicalMemory&
   if (!image) return image.error();
 
   std::uint64_t kernel_end = 0x100000;
-  for (const Segment& segment : image->segments) {
+  for (const ImageSegment& segment : image->segments) {
     if (segment.offset > file.size() || segment.file_bytes > file.size() - segment.offset) {
       return Error{fmt::format("{}: at 0x{:x}: segment of {} bytes ends past the end of the file", name, segment.offset,
                                segment.file_bytes),

@@ -20,7 +20,7 @@ void lower_unary(Decoded& d) {
 }
 
 template <Handler Run>
-void plain(Decoded& d) {
+void run_alu(Decoded& d) {
   d.insn.run = Run;
 }
 
@@ -42,9 +42,9 @@ constexpr LowerRow kAluRows[] = {
     {ZYDIS_MNEMONIC_TEST, lower_binary<Test>},
     {ZYDIS_MNEMONIC_INC, lower_unary<Inc>}, {ZYDIS_MNEMONIC_DEC, lower_unary<Dec>},
     {ZYDIS_MNEMONIC_NEG, lower_unary<Neg>}, {ZYDIS_MNEMONIC_NOT, lower_unary<Not>},
-    {ZYDIS_MNEMONIC_CLC, plain<clc>}, {ZYDIS_MNEMONIC_STC, plain<stc>}, {ZYDIS_MNEMONIC_CMC, plain<cmc>},
-    {ZYDIS_MNEMONIC_CLD, plain<clear_direction>}, {ZYDIS_MNEMONIC_STD, plain<set_direction>},
-    {ZYDIS_MNEMONIC_LAHF, plain<lahf>}, {ZYDIS_MNEMONIC_SAHF, plain<sahf>}, {ZYDIS_MNEMONIC_SALC, plain<salc>},
+    {ZYDIS_MNEMONIC_CLC, run_alu<clc>}, {ZYDIS_MNEMONIC_STC, run_alu<stc>}, {ZYDIS_MNEMONIC_CMC, run_alu<cmc>},
+    {ZYDIS_MNEMONIC_CLD, run_alu<clear_direction>}, {ZYDIS_MNEMONIC_STD, run_alu<set_direction>},
+    {ZYDIS_MNEMONIC_LAHF, run_alu<lahf>}, {ZYDIS_MNEMONIC_SAHF, run_alu<sahf>}, {ZYDIS_MNEMONIC_SALC, run_alu<salc>},
 };
 // clang-format on
 

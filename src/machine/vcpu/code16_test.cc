@@ -23,8 +23,8 @@ struct Row {
   std::uint32_t flags = 0, flags_mask = 0;  // afterwards
 };
 
-constexpr std::uint32_t kCf = 1, kPf = 4, kAf = 0x10, kZf = 0x40, kSignFlag = 0x80, kOf = 0x800;
-constexpr std::uint32_t kArithmeticFlags = kCf | kPf | kAf | kZf | kSignFlag | kOf;
+constexpr std::uint32_t kCf = 1, kParityFlag = 4, kAf = 0x10, kZf = 0x40, kSignFlag = 0x80, kOf = 0x800;
+constexpr std::uint32_t kArithmeticFlags = kCf | kParityFlag | kAf | kZf | kSignFlag | kOf;
 
 const std::vector<Row>& rows() {
   static const std::vector<Row> all = {
@@ -32,19 +32,19 @@ const std::vector<Row>& rows() {
        {0x01, 0xD8},
        {{kRax, 0x1234FFFF}, {kRbx, 1}},
        {{kRax, 0x12340000}},
-       kCf | kPf | kAf | kZf,
+       kCf | kParityFlag | kAf | kZf,
        kArithmeticFlags},
       {"add eax, ebx has a prefix",
        {0x66, 0x01, 0xD8},
        {{kRax, 0x7FFFFFFF}, {kRbx, 1}},
        {{kRax, 0x80000000}},
-       kPf | kAf | kSignFlag | kOf,
+       kParityFlag | kAf | kSignFlag | kOf,
        kArithmeticFlags},
       {"sub al, ah borrows",
        {0x28, 0xE0},
        {{kRax, 0x0201}},
        {{kRax, 0x02FF}},
-       kCf | kPf | kAf | kSignFlag,
+       kCf | kParityFlag | kAf | kSignFlag,
        kArithmeticFlags},
       {"inc ax leaves CF", {0xF9, 0x40}, {{kRax, 0xFFFF}}, {{kRax, 0}}, kCf | kZf, kCf | kZf},
       {"neg word 8000h overflows", {0xF7, 0xD8}, {{kRax, 0x8000}}, {{kRax, 0x8000}}, kCf | kOf, kCf | kOf},

@@ -417,7 +417,7 @@ void lower_far(Decoded& d) {
 }
 
 template <Handler Run>
-void plain(Decoded& d) {
+void run_far(Decoded& d) {
   if (d.is_immediate(0)) d.insn.imm = d.immediate(0) & 0xFFFF;
   d.insn.bytes = static_cast<std::uint8_t>(d.operand_bytes());
   d.insn.run = Run;
@@ -433,25 +433,25 @@ void lower_bound(Decoded& d) {
 }
 
 constexpr LowerRow kFarRows[] = {
-    {ZYDIS_MNEMONIC_INT, plain<software_interrupt>},
-    {ZYDIS_MNEMONIC_INT3, plain<int3>},
-    {ZYDIS_MNEMONIC_INT1, plain<int1>},
-    {ZYDIS_MNEMONIC_INTO, plain<into>},
+    {ZYDIS_MNEMONIC_INT, run_far<software_interrupt>},
+    {ZYDIS_MNEMONIC_INT3, run_far<int3>},
+    {ZYDIS_MNEMONIC_INT1, run_far<int1>},
+    {ZYDIS_MNEMONIC_INTO, run_far<into>},
     {ZYDIS_MNEMONIC_BOUND, lower_bound},
     {ZYDIS_MNEMONIC_IRET, lower_iret<2>},
     {ZYDIS_MNEMONIC_IRETD, lower_iret<4>},
     {ZYDIS_MNEMONIC_IRETQ, lower_iret<8>},
-    {ZYDIS_MNEMONIC_SYSCALL, plain<syscall>},
-    {ZYDIS_MNEMONIC_SYSRET, plain<sysret>},
-    {ZYDIS_MNEMONIC_SYSENTER, plain<sysenter>},
-    {ZYDIS_MNEMONIC_SYSEXIT, plain<sysexit>},
+    {ZYDIS_MNEMONIC_SYSCALL, run_far<syscall>},
+    {ZYDIS_MNEMONIC_SYSRET, run_far<sysret>},
+    {ZYDIS_MNEMONIC_SYSENTER, run_far<sysenter>},
+    {ZYDIS_MNEMONIC_SYSEXIT, run_far<sysexit>},
 };
 
 }  // namespace
 
 void lower_far_jump(Decoded& d) { lower_far<false>(d); }
 void lower_far_call(Decoded& d) { lower_far<true>(d); }
-void lower_far_return(Decoded& d) { plain<far_return>(d); }
+void lower_far_return(Decoded& d) { run_far<far_return>(d); }
 
 std::span<const LowerRow> far_rows() { return kFarRows; }
 

@@ -128,7 +128,7 @@ void spread_sign(Core& c, const Insn&) {
 }
 
 template <Handler Run>
-void plain(Decoded& d) {
+void run_multiply(Decoded& d) {
   d.insn.run = Run;
 }
 
@@ -137,12 +137,12 @@ constexpr LowerRow kMultiplyRows[] = {
     {ZYDIS_MNEMONIC_IMUL, lower_multiply<true>},
     {ZYDIS_MNEMONIC_DIV, lower_divide<false>},
     {ZYDIS_MNEMONIC_IDIV, lower_divide<true>},
-    {ZYDIS_MNEMONIC_CBW, plain<widen<std::uint8_t, std::uint16_t>>},
-    {ZYDIS_MNEMONIC_CWDE, plain<widen<std::uint16_t, std::uint32_t>>},
-    {ZYDIS_MNEMONIC_CDQE, plain<widen<std::uint32_t, std::uint64_t>>},
-    {ZYDIS_MNEMONIC_CWD, plain<spread_sign<std::uint16_t>>},
-    {ZYDIS_MNEMONIC_CDQ, plain<spread_sign<std::uint32_t>>},
-    {ZYDIS_MNEMONIC_CQO, plain<spread_sign<std::uint64_t>>},
+    {ZYDIS_MNEMONIC_CBW, run_multiply<widen<std::uint8_t, std::uint16_t>>},
+    {ZYDIS_MNEMONIC_CWDE, run_multiply<widen<std::uint16_t, std::uint32_t>>},
+    {ZYDIS_MNEMONIC_CDQE, run_multiply<widen<std::uint32_t, std::uint64_t>>},
+    {ZYDIS_MNEMONIC_CWD, run_multiply<spread_sign<std::uint16_t>>},
+    {ZYDIS_MNEMONIC_CDQ, run_multiply<spread_sign<std::uint32_t>>},
+    {ZYDIS_MNEMONIC_CQO, run_multiply<spread_sign<std::uint64_t>>},
 };
 
 }  // namespace

@@ -410,7 +410,7 @@ void stac_clac(Core& c, const Insn& i) {
 }
 
 template <Handler Run, U8 Detail = 0>
-void plain(Decoded& d) {
+void run_system(Decoded& d) {
   d.insn.detail = Detail;
   if (d.is_register(0) && d.register_class(0) != ZYDIS_REGCLASS_SEGMENT) {
     const ZydisRegisterClass kind = d.register_class(0);
@@ -431,21 +431,21 @@ void lower_table(Decoded& d) {
 // clang-format off
 constexpr LowerRow kSystemRows[] = {
     {ZYDIS_MNEMONIC_IN, lower_io<false>}, {ZYDIS_MNEMONIC_OUT, lower_io<true>},
-    {ZYDIS_MNEMONIC_LMSW, plain<lmsw>}, {ZYDIS_MNEMONIC_SMSW, plain<smsw>}, {ZYDIS_MNEMONIC_CLTS, plain<clts>},
+    {ZYDIS_MNEMONIC_LMSW, run_system<lmsw>}, {ZYDIS_MNEMONIC_SMSW, run_system<smsw>}, {ZYDIS_MNEMONIC_CLTS, run_system<clts>},
     {ZYDIS_MNEMONIC_LGDT, lower_table<load_table<&Core::gdtr>>}, {ZYDIS_MNEMONIC_LIDT, lower_table<load_table<&Core::idtr>>},
     {ZYDIS_MNEMONIC_SGDT, lower_table<store_table<&Core::gdtr>>}, {ZYDIS_MNEMONIC_SIDT, lower_table<store_table<&Core::idtr>>},
-    {ZYDIS_MNEMONIC_LLDT, plain<lldt>}, {ZYDIS_MNEMONIC_LTR, plain<ltr>},
-    {ZYDIS_MNEMONIC_SLDT, plain<sldt>}, {ZYDIS_MNEMONIC_STR, plain<str>},
-    {ZYDIS_MNEMONIC_RDMSR, plain<rdmsr>}, {ZYDIS_MNEMONIC_WRMSR, plain<wrmsr>},
-    {ZYDIS_MNEMONIC_RDTSC, plain<rdtsc>}, {ZYDIS_MNEMONIC_RDTSCP, plain<rdtscp>}, {ZYDIS_MNEMONIC_RDPMC, plain<rdpmc>},
-    {ZYDIS_MNEMONIC_CPUID, plain<run_cpuid>},
-    {ZYDIS_MNEMONIC_CLI, plain<cli>}, {ZYDIS_MNEMONIC_STI, plain<sti>}, {ZYDIS_MNEMONIC_HLT, plain<hlt>},
-    {ZYDIS_MNEMONIC_INVLPG, plain<invlpg>}, {ZYDIS_MNEMONIC_INVD, plain<wbinvd>}, {ZYDIS_MNEMONIC_WBINVD, plain<wbinvd>},
-    {ZYDIS_MNEMONIC_CLFLUSH, plain<clflush>}, {ZYDIS_MNEMONIC_CLFLUSHOPT, plain<clflush>},
-    {ZYDIS_MNEMONIC_SWAPGS, plain<swapgs>}, {ZYDIS_MNEMONIC_RSM, plain<rsm>},
-    {ZYDIS_MNEMONIC_RDFSBASE, plain<base_instruction<kFs, false>>}, {ZYDIS_MNEMONIC_RDGSBASE, plain<base_instruction<kGs, false>>},
-    {ZYDIS_MNEMONIC_WRFSBASE, plain<base_instruction<kFs, true>>}, {ZYDIS_MNEMONIC_WRGSBASE, plain<base_instruction<kGs, true>>},
-    {ZYDIS_MNEMONIC_STAC, plain<stac_clac, 1>}, {ZYDIS_MNEMONIC_CLAC, plain<stac_clac, 0>},
+    {ZYDIS_MNEMONIC_LLDT, run_system<lldt>}, {ZYDIS_MNEMONIC_LTR, run_system<ltr>},
+    {ZYDIS_MNEMONIC_SLDT, run_system<sldt>}, {ZYDIS_MNEMONIC_STR, run_system<str>},
+    {ZYDIS_MNEMONIC_RDMSR, run_system<rdmsr>}, {ZYDIS_MNEMONIC_WRMSR, run_system<wrmsr>},
+    {ZYDIS_MNEMONIC_RDTSC, run_system<rdtsc>}, {ZYDIS_MNEMONIC_RDTSCP, run_system<rdtscp>}, {ZYDIS_MNEMONIC_RDPMC, run_system<rdpmc>},
+    {ZYDIS_MNEMONIC_CPUID, run_system<run_cpuid>},
+    {ZYDIS_MNEMONIC_CLI, run_system<cli>}, {ZYDIS_MNEMONIC_STI, run_system<sti>}, {ZYDIS_MNEMONIC_HLT, run_system<hlt>},
+    {ZYDIS_MNEMONIC_INVLPG, run_system<invlpg>}, {ZYDIS_MNEMONIC_INVD, run_system<wbinvd>}, {ZYDIS_MNEMONIC_WBINVD, run_system<wbinvd>},
+    {ZYDIS_MNEMONIC_CLFLUSH, run_system<clflush>}, {ZYDIS_MNEMONIC_CLFLUSHOPT, run_system<clflush>},
+    {ZYDIS_MNEMONIC_SWAPGS, run_system<swapgs>}, {ZYDIS_MNEMONIC_RSM, run_system<rsm>},
+    {ZYDIS_MNEMONIC_RDFSBASE, run_system<base_instruction<kFs, false>>}, {ZYDIS_MNEMONIC_RDGSBASE, run_system<base_instruction<kGs, false>>},
+    {ZYDIS_MNEMONIC_WRFSBASE, run_system<base_instruction<kFs, true>>}, {ZYDIS_MNEMONIC_WRGSBASE, run_system<base_instruction<kGs, true>>},
+    {ZYDIS_MNEMONIC_STAC, run_system<stac_clac, 1>}, {ZYDIS_MNEMONIC_CLAC, run_system<stac_clac, 0>},
 };
 // clang-format on
 

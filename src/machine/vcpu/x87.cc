@@ -38,12 +38,12 @@ void check_pending(const Core& c) {
   if (unmasked != 0) throw Fault{kX87Error, false, 0};
 }
 
-namespace how {
+namespace x87_how {
 constexpr U8 waits = 1, control = 2, sets_flags = 4, sets_ax = 8, reads = 16, writes = 32;
 }
 
 void remember(Core& c, const Insn& i, bool memory, U64 address) {
-  if ((i.detail & how::control) != 0) return;
+  if ((i.detail & x87_how::control) != 0) return;
   set_field<U16>(c.fx, kOpcode, i.selector);
   set_field<U64>(c.fx, kInstruction, c.regs[kIp]);
   if (memory) set_field<U64>(c.fx, kData, address);
@@ -51,25 +51,25 @@ void remember(Core& c, const Insn& i, bool memory, U64 address) {
 
 void x87_register(Core& c, const Insn& i) {
   check_available(c);
-  if ((i.detail & how::waits) != 0) check_pending(c);
+  if ((i.detail & x87_how::waits) != 0) check_pending(c);
   const X87Result r = run_x87(i.code, c.fx, nullptr, c.status);
-  if ((i.detail & how::sets_flags) != 0) c.status = r.status;
-  if ((i.detail & how::sets_ax) != 0) c.set_reg<U16>(0, r.ax);
+  if ((i.detail & x87_how::sets_flags) != 0) c.status = r.status;
+  if ((i.detail & x87_how::sets_ax) != 0) c.set_reg<U16>(0, r.ax);
   remember(c, i, false, 0);
 }
 
 void x87_memory(Core& c, const Insn& i) {
   check_available(c);
-  if ((i.detail & how::waits) != 0) check_pending(c);
+  if ((i.detail & x87_how::waits) != 0) check_pending(c);
   const U64 address = c.effective_address(i);
   alignas(16) U8 operand[16];
   std::memset(operand, 0xA5, sizeof operand);
-  if ((i.detail & how::writes) != 0) c.probe_store(i.segment, address, i.bytes);
-  if ((i.detail & how::reads) != 0) c.load_bytes(i.segment, address, operand, i.bytes);
+  if ((i.detail & x87_how::writes) != 0) c.probe_store(i.segment, address, i.bytes);
+  if ((i.detail & x87_how::reads) != 0) c.load_bytes(i.segment, address, operand, i.bytes);
   const U16 before = field<U16>(c.fx, kStatus);
   run_x87(i.code, c.fx, operand, c.status);
   remember(c, i, true, address);
-  if ((i.detail & how::writes) == 0) return;
+  if ((i.detail & x87_how::writes) == 0) return;
   // An unmasked exception before the result exists leaves memory as it was.
   const U16 raised = static_cast<U16>(field<U16>(c.fx, kStatus) & ~before & ~field<U16>(c.fx, kControl) & 0x3F);
   U8 untouched[16];
@@ -279,11 +279,11 @@ void lower_x87(Decoded& d) {
                  modrm = static_cast<unsigned>(raw.raw.modrm.mod) << 6 | raw.raw.modrm.reg << 3 | raw.raw.modrm.rm;
   d.insn.selector = static_cast<U16>(escape << 8 | modrm);
   d.insn.detail = 0;
-  if (waits(raw.mnemonic)) d.insn.detail |= how::waits;
-  if (is_control(raw.mnemonic)) d.insn.detail |= how::control;
+  if (waits(raw.mnemonic)) d.insn.detail |= x87_how::waits;
+  if (is_control(raw.mnemonic)) d.insn.detail |= x87_how::control;
   if (raw.raw.modrm.mod == 3) {
-    if (sets_flags(raw.mnemonic)) d.insn.detail |= how::sets_flags;
-    if (raw.mnemonic == ZYDIS_MNEMONIC_FNSTSW) d.insn.detail |= how::sets_ax;
+    if (sets_flags(raw.mnemonic)) d.insn.detail |= x87_how::sets_flags;
+    if (raw.mnemonic == ZYDIS_MNEMONIC_FNSTSW) d.insn.detail |= x87_how::sets_ax;
     d.insn.code = x87_register_code(escape, modrm & 63);
     d.insn.run = raw.mnemonic == ZYDIS_MNEMONIC_FNINIT ? fninit : x87_register;
     return;
@@ -292,8 +292,8 @@ void lower_x87(Decoded& d) {
     const ZydisDecodedOperand& operand = d.operands[n];
     if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY) continue;
     d.insn.bytes = static_cast<U8>(operand.size / 8);
-    if ((operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0) d.insn.detail |= how::reads;
-    if ((operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0) d.insn.detail |= how::writes;
+    if ((operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0) d.insn.detail |= x87_how::reads;
+    if ((operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0) d.insn.detail |= x87_how::writes;
   }
   d.insn.code = x87_memory_code(escape, raw.raw.modrm.reg);
   d.insn.run = x87_memory;
