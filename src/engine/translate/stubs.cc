@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "engine/translate/emitter.h"
 #include "engine/translate/near_stop.h"
+#include "engine/translate/stand_in.h"
 
 namespace zs::engine {
 namespace {
