@@ -1,5 +1,6 @@
 """Where the kernel counts (--pmu=hw): what perf_event_open gives arrives in the file, for programs that are started, and for
 those that run already; what it refuses is told by name. Software events only: every machine has those."""
+import contextlib
 import json
 import os
 import pathlib
@@ -14,6 +15,21 @@ import tool
 
 CLOCK = ["record", "-e", "cpu-clock", "-F", "997"]
 BUSY = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
+
+
+def opened_by(pid):
+    """What its descriptors are."""
+    folder, names = f"/proc/{pid}/fd", []
+    for descriptor in os.listdir(folder):
+        with contextlib.suppress(FileNotFoundError):
+            names.append(os.readlink(f"{folder}/{descriptor}"))
+    return names
+
+
+def is_asleep(pid):
+    """In read(): it runs nothing any more."""
+    with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
+        return file.read().startswith("0 ")
 
 
 def allowed():
@@ -38,11 +54,19 @@ class PerfEvents(tool.InFolder):
                                 stdin=subprocess.DEVNULL)
 
     def program(self, script):
-        child = subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, text=True)
+        child = subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(child.stdin.close)
         self.addCleanup(child.stdout.close)
         self.addCleanup(child.wait)
         self.addCleanup(child.kill)
         return child
+
+
+    def wait_until(self, condition):
+        end = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
 
 
 class Started(PerfEvents):
@@ -85,9 +109,11 @@ class Started(PerfEvents):
 
 class Attached(PerfEvents):
     def test_until_the_process_ends(self):
-        program = self.program(BUSY + "; echo done")
-        outcome = self.run_here(*CLOCK, "-p", program.pid)
-        self.assertEqual(outcome.status, 0, outcome.err)
+        program = self.program("read go; " + BUSY + "; echo done")
+        recording = self.start(*CLOCK, "-q", "-p", program.pid)
+        self.wait_until(lambda: any("perf_event" in name for name in opened_by(recording.pid)))
+        print(file=program.stdin, flush=True)
+        self.assertEqual(recording.wait(60), 0)
         self.assertEqual(program.stdout.read(), "done\n")
         self.assertEqual({line.split()[0] for line in self.samples()}, {str(program.pid)})
 
@@ -235,7 +261,8 @@ class Counted(PerfEvents):
         self.assertIsNone(endless.poll())
 
     def test_a_line_for_each_thread(self):
-        busy, idle = self.program("while :; do :; done"), self.program("sleep 60; true")
+        busy, idle = self.program("while :; do :; done"), self.program("read go")
+        self.wait_until(lambda: is_asleep(idle.pid))
         outcome = self.run_here("stat", "-x,", "--per-thread", "-e", "task-clock", "-p", f"{busy.pid},{idle.pid}", "--",
                                 "sleep", "0.3")
         rows = dict(line.split(",")[:2] for line in outcome.err.splitlines())
