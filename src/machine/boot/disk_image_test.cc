@@ -205,6 +205,12 @@ TEST(DiskImage, ACdThatDoesNotBootIsNamed) {
   put(without, 0x8801, std::uint8_t{'X'});
   EXPECT_EQ(DiskImage::make(without, "a.iso").error().message,
             "a.iso: at 0x8800: an ISO 9660 image without a boot record (El Torito): nothing to boot");
+  for (const std::size_t bytes : {0x8801, 0x8806, 0x881E, 0x884A}) {  // cut within the boot record
+    auto cut = iso(0);
+    cut.resize(bytes);
+    EXPECT_EQ(DiskImage::make(cut, "a.iso").error().message,
+              "a.iso: at 0x8800: an ISO 9660 image without a boot record (El Torito): nothing to boot");
+  }
   auto far = iso(0);
   put(far, 20 * 2048 + 40, std::uint32_t{1000});
   EXPECT_EQ(DiskImage::make(far, "a.iso").error().message,

@@ -26,7 +26,8 @@ Result<ElToritoEntry> el_torito_entry(std::span<const std::byte> image, const st
   constexpr std::uint8_t kValidation = 1, kBootable = 0x88;
   constexpr char kHint[] =
       "mkisofs, xorriso and grub-mkrescue make images that boot; --kernel takes a kernel out of one";
-  if (text(image, kBootRecord + 1, 5) != "CD001" || value_at<std::uint8_t>(image, kBootRecord) != 0 ||
+  if (text(image, kBootRecord, kSector).empty() || text(image, kBootRecord + 1, 5) != "CD001" ||
+      value_at<std::uint8_t>(image, kBootRecord) != 0 ||
       !text(image, kBootRecord + 7, 23).starts_with("EL TORITO SPECIFICATION")) {
     return Error{name + ": at 0x8800: an ISO 9660 image without a boot record (El Torito): nothing to boot", kHint};
   }
