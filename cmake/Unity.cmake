@@ -7,20 +7,21 @@ set(most_together 16)
 set(most_tests_together 8)  # they have more names of their own
 set(own_units_from 4)  # files of a folder; those of smaller folders go together
 
-# compile_alone(FILE...): such a file has compile options of its own, or names in its unnamed namespace that others of its
-# folder have, too, as each device has registers.
+# compile_alone(FILE...): such a file has names in its unnamed namespace that others of its folder have, too, as each device
+# has registers.
 function(compile_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# compile_together(LIST TARGET_NAME): what that target compiles instead of the sources in LIST: a unit includes some of them. A new file
-# moves none but its own folder's others.
+# compile_together(LIST TARGET_NAME): what that target compiles instead of the sources in LIST: a unit includes some of
+# them. A new file moves none but its own folder's others. A file with compile options of its own stays alone.
 function(compile_together LIST TARGET_NAME)
   set(compiled "")
   set(folders "")
   foreach(source ${${LIST}})
     get_source_file_property(alone ${source} SKIP_UNITY_BUILD_INCLUSION)
-    if(alone OR NOT source MATCHES "\\.cc$" OR NOT ZEROSKID_UNITY)
+    get_source_file_property(options ${source} COMPILE_OPTIONS)
+    if(alone OR options OR NOT source MATCHES "\\.cc$" OR NOT ZEROSKID_UNITY)
       list(APPEND compiled ${source})
       continue()
     endif()
@@ -42,19 +43,19 @@ function(compile_together LIST TARGET_NAME)
     if(count LESS own_units_from)
       list(APPEND small ${in_${folder}})
     else()
-      write_units(compiled ${TARGET_NAME} ${folder} ${in_${folder}})
+      write_units(compiled ${TARGET_NAME} ${together} ${folder} ${in_${folder}})
     endif()
   endforeach()
-  write_units(compiled ${TARGET_NAME} small_folders ${small})
+  write_units(compiled ${TARGET_NAME} ${together} small_folders ${small})
   set(${LIST} ${compiled} PARENT_SCOPE)
 endfunction()
 
-# Appends to LIST the units of SOURCE..., which are paths from src/.
-function(write_units LIST TARGET NAME)
+# Appends to LIST the units of the sources that follow, paths from src/, MOST of them in each.
+function(write_units LIST TARGET MOST NAME)
   list(SORT ARGN)
   set(number 0)
   while(ARGN)
-    list(SUBLIST ARGN 0 ${together} part)
+    list(SUBLIST ARGN 0 ${MOST} part)
     list(REMOVE_ITEM ARGN ${part})
     list(TRANSFORM part REPLACE "(.+)" "#include \"\\1\"\n")
     string(JOIN "" text ${part})

@@ -2,4 +2,3 @@
 # as a sanitizer would.
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/engine/translate/near_stop.cc PROPERTIES
                             COMPILE_OPTIONS "-mgeneral-regs-only;-fno-stack-protector;-fno-sanitize=all")
-compile_alone(${CMAKE_SOURCE_DIR}/src/engine/translate/near_stop.cc)

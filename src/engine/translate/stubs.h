@@ -18,8 +18,9 @@ struct Stubs {
   std::uint64_t guard = 0;
   std::uint64_t fault = 0;
   std::uint64_t at_stop = 0;  // the program's rcx in the stolen register
-  std::uint64_t choose_stop =
-      0;  // Context::near_table is set; chooses a stop and goes on, registers as they were; the flags are the caller's to keep
+  /// Context::near_table is set; chooses a stop and goes on, registers as they were. The flags are the caller's to
+  /// keep.
+  std::uint64_t choose_stop = 0;
 };
 
 /// `dispatch` gets the Context and returns the cache address to go on at. Uses the XSAVE form the CPU has.
