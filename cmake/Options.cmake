@@ -30,6 +30,13 @@ function(leave_tests_unoptimised TESTS)
   endif()
 endfunction()
 
+# What prints pages runs for milliseconds and is a third of the build. -O1 compiles it in three quarters of the time.
+function(optimise_lightly LAYER)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_compile_options(zs_${LAYER} PRIVATE -O1)
+  endif()
+endfunction()
+
 if(ZEROSKID_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     message(FATAL_ERROR "ZEROSKID_FUZZ needs clang, whose libFuzzer it links; this is ${CMAKE_CXX_COMPILER_ID}. "

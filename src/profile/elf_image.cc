@@ -21,6 +21,7 @@
 
 #include "profile/build_id.h"
 #include "profile/demangle.h"
+#include "profile/inline_scopes.h"
 #include "profile/unpacked_sections.h"
 
 namespace zs::profile {
@@ -125,6 +126,7 @@ class ElfImage::Impl {
   std::optional<BuildId> build_id_;
   SymbolTable symbols_;
   bool symbols_read_ = false;
+  dwarf::InlineScopes inline_scopes_;
 
  private:
   /// Code of a compilation unit, in libdw's addresses with the debug information's bias taken off.
@@ -402,23 +404,11 @@ std::vector<InlineFrame> ElfImage::Impl::inlines_of(ImageAddress address) {
     }
     unit = &split;
   }
-  Dwarf_Die* scopes = nullptr;
-  const int found = dwarf_getscopes(unit, value(address) + bias_ - bias, &scopes);
-  const std::unique_ptr<Dwarf_Die, void (*)(void*)> keep_scopes{scopes, std::free};
-  if (found <= 0) return {};
-  // The first says where we are; its parents in the code as it was generated say what was inlined into what.
-  Dwarf_Die* parents = nullptr;
-  const int count = dwarf_getscopes_die(&scopes[0], &parents);
-  const std::unique_ptr<Dwarf_Die, void (*)(void*)> keep_parents{parents, std::free};
-
   std::vector<InlineFrame> frames;
   SourceLine at = line_of(address).value_or(SourceLine{});
-  for (int i = 0; i < count; ++i) {
-    const int tag = dwarf_tag(&parents[i]);
-    if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
-    frames.push_back({name_of(&parents[i]), at});
-    if (tag == DW_TAG_subprogram) break;
-    at = call_site_of(&parents[i], unit);
+  for (Dwarf_Die& scope : inline_scopes_.at(unit, value(address) + bias_ - bias)) {
+    frames.push_back({name_of(&scope), at});
+    at = call_site_of(&scope, unit);
   }
   if (frames.size() < 2) frames.clear();
   return frames;

@@ -44,6 +44,36 @@ __attribute__((noinline)) long work(long n) { return deep(n); }
 int main(void) { return work(2000000) == 1; }
 """
 
+IN_NAMESPACES = r"""
+namespace shop {
+namespace { inline int twice(int x) { volatile int y = x; return y + y; } }
+__attribute__((noinline)) int price(int n) { int sum = 0; for (int i = 0; i < n; ++i) sum ^= twice(i); return sum; }
+struct Till {
+  int total = 0;
+  int add(int n) { return total += twice(n); }
+  __attribute__((noinline)) int all(int n) { for (int i = 0; i < n; ++i) add(i); return total; }
+};
+}
+int main() { shop::Till till; return till.all(500) + shop::price(500) == 1; }
+"""
+IN_A_FUNCTION = r"""
+static inline int twice(int x) { volatile int y = x; return y + y; }
+__attribute__((noinline)) int outer(int n) {
+  int sum = 0;
+  __attribute__((noinline)) int step(int i) { sum += twice(i) ^ n; return sum; }
+  for (int i = 0; i < n; i++) step(i);
+  return sum;
+}
+int main(void) { return outer(500) == 1; }
+"""
+IN_RUST = r"""
+mod deep {
+  #[inline(always)] fn twice(x: u64) -> u64 { std::hint::black_box(x) * 2 }
+  #[inline(never)] pub fn price(n: u64) -> u64 { (0..n).map(twice).fold(0, |a, b| a ^ b) }
+}
+fn main() { println!("{}", deep::price(500)); }
+"""
+
 
 def on_terminal(words, columns, environment=None, cwd=None):
     """What a program writes on a terminal so wide, all of it."""
@@ -69,7 +99,7 @@ class InFolder(unittest.TestCase):
     @classmethod
     def build(cls, name, source, *compiler):
         (cls.here / name).parent.mkdir(exist_ok=True)
-        suffix = {"g++": ".cc", "rustc": ".rs", "go": ".go"}.get(compiler[0], ".c")
+        suffix = {"g++": ".cc", "clang++": ".cc", "rustc": ".rs", "go": ".go"}.get(compiler[0], ".c")
         file = cls.here / (name + suffix)
         file.write_text(source)
         before = ["-o", str(cls.here / name)]
@@ -179,6 +209,38 @@ class Places(InFolder):
         self.assertNotIn(".debug_aranges", sections)
         self.assertRegex(self.lines_of(program), r"by_clang\.c:[45]")
         self.assertIn("deep (inlined)", self.inlines_of(program))
+
+    def functions_at(self, program):
+        """{address of a sample in `program`: the functions inlined there, innermost first}"""
+        self.record("all.data", program, "-e", "instructions:ppp", "-c", "41", "-g")
+        found = {}
+        for sample in self.zeroskid("script", "-i", "all.data", "-F", "ip,sym,dso").stdout.split("\n\n"):
+            names = []
+            for address, name, rest in re.findall(r"^\s+([0-9a-f]+) (.*) \((.*)\)$", sample, re.MULTILINE):
+                names.append(name)
+                if rest != "inlined":
+                    if rest == str(program):
+                        found[int(address, 16)] = names
+                    break
+        return found
+
+    def test_the_inlined_functions_are_those_of_addr2line(self):
+        for compiler, source in (("g++", IN_NAMESPACES), ("clang++", IN_NAMESPACES), ("gcc", IN_A_FUNCTION), ("rustc", IN_RUST)):
+            if shutil.which(compiler) is None:
+                continue
+            flags = ("-O", "-g", "-C", "link-arg=-fuse-ld=bfd") if compiler == "rustc" else ("-O1", "-g")
+            program = self.build(f"inlined_by_{compiler}", source, compiler, *flags)
+            ours = self.functions_at(program)
+            told = subprocess.run(["addr2line", "-a", "-i", "-f", "-e", program, *map(hex, ours)], capture_output=True,
+                                  text=True, check=True).stdout
+            theirs = [lines.splitlines()[1::2] for lines in re.split(r"^0x", told, flags=re.MULTILINE)[1:]]
+            self.assertEqual(len(ours), len(theirs), compiler)
+            inlined = 0
+            for (address, names), functions in zip(ours.items(), theirs):
+                if functions != ["??"]:
+                    self.assertEqual(len(names), len(functions), (compiler, hex(address), names, functions))
+                    inlined += len(names) > 1
+            self.assertGreater(inlined, 2, compiler)
 
     def test_of_compressed_sections(self):
         for kind in ("zlib", "zstd", "zlib-gnu"):
