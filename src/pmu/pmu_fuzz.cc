@@ -3,40 +3,17 @@
 // and what a register gave is what it takes back.
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 
 #include "arch/msr_map.h"
 #include "arch/quirks.h"
 #include "base/check.h"
+#include "base/test_input.h"
 #include "pmu/fakes.h"
-
-namespace {
-
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
-  bool empty() const { return size_ == 0; }
-  template <typename T>
-  T take() {
-    T value{};
-    const std::size_t n = size_ < sizeof(T) ? size_ : sizeof(T);
-    std::memcpy(&value, data_, n);
-    data_ += n;
-    size_ -= n;
-    return value;
-  }
-
- private:
-  const std::uint8_t* data_;
-  std::size_t size_;
-};
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace zs;
-  Input in(data, size);
+  testing::Input in(data, size);
   const auto models = arch::cpu_models();
   const arch::CpuModel& model = models[in.take<std::uint8_t>() % models.size()];
   arch::QuirkSet quirks;

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/check.h"
+#include "base/test_input.h"
 #include "machine/boot/bios.h"
 #include "machine/boot/disk_image.h"
 #include "machine/devices/vga.h"
@@ -21,6 +21,7 @@
 namespace {
 
 using namespace zs::machine;
+using zs::testing::Input;
 
 struct Host : BiosHost {
   void memory_written(std::uint64_t physical, std::uint64_t bytes) override {
@@ -33,28 +34,6 @@ struct Host : BiosHost {
   void note(const std::string& text) override { CHECK(!text.empty()); }
   void waits_for_a_key() override {}
   void reset() override {}
-};
-
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
-  bool empty() const { return size_ == 0; }
-  template <typename T>
-  T take() {
-    T value{};
-    take(&value, sizeof value);
-    return value;
-  }
-  void take(void* into, std::size_t bytes) {
-    const std::size_t n = std::min(bytes, size_);
-    std::memcpy(into, data_, n);
-    data_ += n;
-    size_ -= n;
-  }
-
- private:
-  const std::uint8_t* data_;
-  std::size_t size_;
 };
 
 std::vector<std::byte> image_of(Input& in) {

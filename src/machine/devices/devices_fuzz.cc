@@ -2,10 +2,10 @@
 // fails, and nothing goes on for ever.
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <utility>
 #include <vector>
 
+#include "base/test_input.h"
 #include "machine/boot/disk_image.h"
 #include "machine/devices/cmos.h"
 #include "machine/devices/fw_cfg.h"
@@ -24,25 +24,6 @@
 namespace {
 
 using namespace zs::machine;
-
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
-  bool empty() const { return size_ == 0; }
-  template <typename T>
-  T take() {
-    T value{};
-    const std::size_t n = size_ < sizeof(T) ? size_ : sizeof(T);
-    std::memcpy(&value, data_, n);
-    data_ += n;
-    size_ -= n;
-    return value;
-  }
-
- private:
-  const std::uint8_t* data_;
-  std::size_t size_;
-};
 
 DiskImage disk() {
   std::vector<std::byte> bytes(64 * kSectorBytes);
@@ -110,7 +91,7 @@ constexpr std::uint16_t kPorts[] = {0x20,  0x21,  0xA0,  0xA1,  0x40,  0x41,  0x
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  Input in(data, size);
+  zs::testing::Input in(data, size);
   Board board;
   while (!in.empty()) {
     const auto action = in.take<std::uint8_t>();

@@ -93,24 +93,13 @@ std::uint32_t most_per_instruction(CoreSignal signal, unsigned width) {
   constexpr std::uint32_t cycles = 512;
   if (signal == Slots || (signal >= SlotsRetired && signal <= SlotsSerialising)) return cycles * width;
   if (arch::is_time(signal)) return cycles;
+  switch (arch::cause_of(signal)) {
+    case arch::SignalCause::Load:
+    case arch::SignalCause::Store: return operands;
+    case arch::SignalCause::Branch: return 1;
+    case arch::SignalCause::Any: break;
+  }
   switch (signal) {
-    case Loads:
-    case LoadL1Hit:
-    case LoadFillBuffer:
-    case LoadL2Hit:
-    case LoadL3HitNone:
-    case LoadL3HitMiss:
-    case LoadL3SnoopHit:
-    case LoadL3Hitm:
-    case LoadDram:
-    case LockedLoads:
-    case SplitLoads:
-    case LoadStlbMiss:
-    case LatencyLoads:
-    case Stores:
-    case SplitStores:
-    case StoreStlbMiss:
-    case StreamingStores:
     case SoftwarePrefetches:
     case FlushedLines:
     case FetchHit:
@@ -118,11 +107,6 @@ std::uint32_t most_per_instruction(CoreSignal signal, unsigned width) {
     case ForwardedLoads:
     case ForwardBlocked:
     case AddressAlias: return operands;
-    case MispredictedTaken:
-    case MispredictedNotTaken:
-    case MispredictedIndirectJump:
-    case MispredictedIndirectCall:
-    case MispredictedReturn:
     case Resteers: return 1;
     case L1dReplacement:
     case L1dModifiedEvicted: return in_l1;
