@@ -21,7 +21,9 @@
 
 #include "profile/build_id.h"
 #include "profile/demangle.h"
+#include "profile/elf_sections.h"
 #include "profile/inline_scopes.h"
+#include "profile/unnamed_functions.h"
 #include "profile/unpacked_sections.h"
 
 namespace zs::profile {
@@ -106,6 +108,7 @@ class ElfImage::Impl {
 
   void read_symbols();
   void add_plt_names();
+  void add_unnamed_functions();
   std::unordered_map<std::uint64_t, std::string> slot_names() const;
   std::optional<SourceLine> line_of(ImageAddress address);
   std::vector<InlineFrame> inlines_of(ImageAddress address);
@@ -232,9 +235,24 @@ void ElfImage::Impl::read_symbols() {
     symbols_.add(ImageAddress{address - bias_}, symbol.st_size, name, binding_of(symbol.st_info), code);
   }
   add_plt_names();
+  add_unnamed_functions();
   std::uint64_t limit = 0;
   for (const Segment& segment : segments_) limit = std::max(limit, segment.address + segment.memory_bytes);
   symbols_.finish(ImageAddress{limit});
+}
+
+/// Those that call frame information tells of. It has the stubs of the PLT as one function.
+void ElfImage::Impl::add_unnamed_functions() {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> stubs;  // from, to
+  each_section(elf_, [&](std::string_view name, const GElf_Shdr& header, Elf_Scn*) {
+    if (name.starts_with(".plt")) stubs.emplace_back(header.sh_addr, header.sh_addr + header.sh_size);
+  });
+  each_framed_function(elf_, [&](std::uint64_t start, std::uint64_t size) {
+    const Segment* const segment = segment_at(ImageAddress{start});
+    if (segment == nullptr || !segment->executable || size > segment->memory_bytes) return;
+    const auto is_in = [&](const auto& range) { return start >= range.first && start < range.second; };
+    if (std::ranges::none_of(stubs, is_in)) symbols_.add_unnamed(ImageAddress{start}, size);
+  });
 }
 
 /// What the dynamic linker will put into each slot: image address of the slot -> name.
@@ -270,14 +288,9 @@ std::unordered_map<std::uint64_t, std::string> ElfImage::Impl::slot_names() cons
 }
 
 void ElfImage::Impl::add_plt_names() {
-  std::size_t names_index = 0;
-  if (elf_getshdrstrndx(elf_, &names_index) != 0) return;
   std::unordered_map<std::uint64_t, std::string> slots;
-  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_PROGBITS) continue;
-    const char* name = elf_strptr(elf_, names_index, header.sh_name);
-    if (name == nullptr || !std::string_view(name).starts_with(".plt") || header.sh_size > (64u << 20)) continue;
+  each_section(elf_, [&](std::string_view name, const GElf_Shdr& header, Elf_Scn*) {
+    if (header.sh_type != SHT_PROGBITS || !name.starts_with(".plt") || header.sh_size > (64u << 20)) return;
     if (slots.empty()) slots = slot_names();
     const std::uint64_t entry_bytes = header.sh_entsize != 0 && header.sh_entsize <= 64 ? header.sh_entsize : 16;
     const Bytes code = bytes_at(header.sh_offset, header.sh_size);
@@ -290,7 +303,7 @@ void ElfImage::Impl::add_plt_names() {
                    (names_ == Names::Demangled ? demangle(found->second) : found->second) + "@plt",
                    Symbol::Binding::Local, true);
     }
-  }
+  });
 }
 
 /// The units by the ranges that they tell themselves: clang and Go write no .debug_aranges, which is all that libdw
@@ -513,16 +526,12 @@ std::optional<std::uint64_t> ElfImage::thread_offset(std::int64_t from_thread_po
 }
 
 std::string ElfImage::section_of(ImageAddress address) const {
-  std::size_t names = 0;
-  if (elf_getshdrstrndx(impl_->elf_, &names) != 0) return "";
-  for (Elf_Scn* section = nullptr; (section = elf_nextscn(impl_->elf_, section)) != nullptr;) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr || (header.sh_flags & SHF_ALLOC) == 0) continue;
-    if (value(address) < header.sh_addr || value(address) - header.sh_addr >= header.sh_size) continue;
-    const char* name = elf_strptr(impl_->elf_, names, header.sh_name);
-    return name != nullptr ? name : "";
-  }
-  return "";
+  std::string found;
+  each_section(impl_->elf_, [&](std::string_view name, const GElf_Shdr& header, Elf_Scn*) {
+    const bool holds = value(address) >= header.sh_addr && value(address) - header.sh_addr < header.sh_size;
+    if (found.empty() && holds && (header.sh_flags & SHF_ALLOC) != 0) found = name;
+  });
+  return found;
 }
 
 }  // namespace zs::profile

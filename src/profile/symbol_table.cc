@@ -1,5 +1,7 @@
 #include "profile/symbol_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -37,12 +39,30 @@ void SymbolTable::add(ImageAddress start, std::uint64_t size, std::string linkag
   symbols_.push_back(std::move(symbol));
 }
 
-void SymbolTable::finish(ImageAddress limit) {
+void SymbolTable::add_unnamed(ImageAddress start, std::uint64_t size) { unnamed_.emplace_back(start, size); }
+
+void SymbolTable::sort() {
   std::stable_sort(symbols_.begin(), symbols_.end(), [](const Symbol& a, const Symbol& b) {
     return a.start != b.start ? a.start < b.start : rank(a) > rank(b);
   });
   const auto same_start = [](const Symbol& a, const Symbol& b) { return a.start == b.start; };
   symbols_.erase(std::unique(symbols_.begin(), symbols_.end(), same_start), symbols_.end());
+}
+
+void SymbolTable::take_unnamed() {
+  std::erase_if(unnamed_, [this](const auto& function) {
+    return find(function.first) != nullptr || std::ranges::binary_search(symbols_, function.first, {}, &Symbol::start);
+  });
+  for (const auto& [start, size] : unnamed_) {
+    add(start, size, fmt::format("func@{:#x}", value(start)), Symbol::Binding::Local, true);
+  }
+  unnamed_ = {};
+}
+
+void SymbolTable::finish(ImageAddress limit) {
+  sort();
+  take_unnamed();
+  sort();
   for (std::size_t i = 0; i < symbols_.size(); ++i) {
     Symbol& symbol = symbols_[i];
     if (symbol.end != symbol.start) continue;

@@ -1,11 +1,13 @@
 // The symbols of one image, sorted, each address owned by at most one of them.
 // Where several stand at one address the choice is perf's, so that both tools name the same function: one with a size
 // before one without, strong before weak, global before local, fewer leading underscores, the longer name.
-// A symbol without a size reaches to the next one.
+// A symbol without a size reaches to the next one. Functions of a stripped file, which only call frame information
+// tells of, are named by where they begin, "func@0x4e26d0".
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "profile/addresses.h"
@@ -35,6 +37,8 @@ class SymbolTable {
 
   /// `size` 0: unknown.
   void add(ImageAddress start, std::uint64_t size, std::string linkage_name, Symbol::Binding binding, bool code);
+  /// A function that may have no symbol; it is there, as "func@0x4e26d0", where none of add() holds its start.
+  void add_unnamed(ImageAddress start, std::uint64_t size);
   /// After the last add(). `limit`: where a last symbol without size ends.
   void finish(ImageAddress limit);
 
@@ -43,8 +47,12 @@ class SymbolTable {
   const std::vector<Symbol>& symbols() const { return symbols_; }
 
  private:
+  void sort();
+  void take_unnamed();
+
   Names names_;
-  std::vector<Symbol> symbols_;  // by start
+  std::vector<Symbol> symbols_;                                  // by start
+  std::vector<std::pair<ImageAddress, std::uint64_t>> unnamed_;  // and how long they are, until finish()
 };
 
 }  // namespace zs::profile

@@ -43,6 +43,23 @@ TEST(SymbolTable, GoesOnWithTheLongerSymbolBehindOneThatLiesInIt) {
   EXPECT_EQ(own_name_at(table, 0x1050), "outer");
 }
 
+TEST(SymbolTable, NamesAFunctionWithoutASymbolByWhereItBegins) {
+  SymbolTable table;
+  table.add(ImageAddress{0x1000}, 0x100, "sized", Global, true);
+  table.add(ImageAddress{0x1200}, 0, "label", Global, true);
+  for (const std::uint64_t start : {0x1000, 0x1040, 0x1100, 0x1200, 0x1300}) {
+    table.add_unnamed(ImageAddress{start}, 0x20);
+  }
+  table.finish(ImageAddress{0x2000});
+  EXPECT_EQ(own_name_at(table, 0x1010), "sized");
+  EXPECT_EQ(own_name_at(table, 0x1050), "sized");  // a part of it has an entry of its own
+  EXPECT_EQ(own_name_at(table, 0x1100), "func@0x1100");
+  EXPECT_EQ(own_name_at(table, 0x111F), "func@0x1100");
+  EXPECT_EQ(own_name_at(table, 0x1120), "none");
+  EXPECT_EQ(own_name_at(table, 0x12FF), "label");  // until the function behind it, as far as it may reach
+  EXPECT_EQ(own_name_at(table, 0x1300), "func@0x1300");
+}
+
 TEST(SymbolTable, ChoosesAmongAliasesAsPerfDoes) {
   struct Case {
     const char* what;

@@ -64,7 +64,7 @@ __attribute__((noinline)) int outer(int n) {
   for (int i = 0; i < n; i++) step(i);
   return sum;
 }
-int main(void) { return outer(500) == 1; }
+int main(void) { return outer(5000) == 1; }
 """
 IN_RUST = r"""
 mod deep {
@@ -241,6 +241,27 @@ class Places(InFolder):
                     self.assertEqual(len(names), len(functions), (compiler, hex(address), names, functions))
                     inlined += len(names) > 1
             self.assertGreater(inlined, 2, compiler)
+
+    def test_functions_of_a_stripped_program_are_told_apart_by_where_they_begin(self):
+        program = self.build("stripped", IN_A_FUNCTION, "gcc", "-O1", "-rdynamic")
+        table = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
+        starts = {name: int(address, 16) for address, kind, name in re.findall(r"^(\w+) ([tT]) (\S+)$", table, re.MULTILINE)}
+
+        def shares():
+            self.record("all.data", program, "-e", "instructions:ppp", "-c", "41")
+            page = self.zeroskid("report", "-i", "all.data", "-s", "dso,symbol").stdout
+            return {name: share for share, name in re.findall(r"^ +([\d.]+)%  stripped +\[\.\] (\S+)$", page, re.MULTILINE)}
+
+        named = shares()
+        self.assertGreater(float(named["step.0"]), 5)
+        subprocess.run(["strip", program], check=True)
+        stripped = shares()
+        self.assertEqual(stripped[f"func@{starts['step.0']:#x}"], named["step.0"])
+        self.assertEqual(stripped["outer"], named["outer"])  # a dynamic symbol is left
+        asked = f"func@{starts['step.0']:#x}"
+        lines = self.zeroskid("annotate", "-i", "all.data", asked).stdout
+        self.assertIn(f"<{asked}>", lines)
+        self.assertAlmostEqual(sum(map(float, re.findall(r"^ +(\d+\.\d\d) :", lines, re.MULTILINE))), 100, delta=1)
 
     def test_of_compressed_sections(self):
         for kind in ("zlib", "zstd", "zlib-gnu"):
