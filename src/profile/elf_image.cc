@@ -22,8 +22,9 @@
 #include "profile/build_id.h"
 #include "profile/demangle.h"
 #include "profile/elf_sections.h"
+#include "profile/framed_functions.h"
+#include "profile/go_functions.h"
 #include "profile/inline_scopes.h"
-#include "profile/unnamed_functions.h"
 #include "profile/unpacked_sections.h"
 
 namespace zs::profile {
@@ -108,7 +109,7 @@ class ElfImage::Impl {
 
   void read_symbols();
   void add_plt_names();
-  void add_unnamed_functions();
+  void add_functions_without_symbols();
   std::unordered_map<std::uint64_t, std::string> slot_names() const;
   std::optional<SourceLine> line_of(ImageAddress address);
   std::vector<InlineFrame> inlines_of(ImageAddress address);
@@ -235,24 +236,26 @@ void ElfImage::Impl::read_symbols() {
     symbols_.add(ImageAddress{address - bias_}, symbol.st_size, name, binding_of(symbol.st_info), code);
   }
   add_plt_names();
-  add_unnamed_functions();
+  add_functions_without_symbols();
   std::uint64_t limit = 0;
   for (const Segment& segment : segments_) limit = std::max(limit, segment.address + segment.memory_bytes);
   symbols_.finish(ImageAddress{limit});
 }
 
-/// Those that call frame information tells of. It has the stubs of the PLT as one function.
-void ElfImage::Impl::add_unnamed_functions() {
+/// Those that other tables of a stripped file tell of. Call frame information has the stubs of the PLT as one function.
+void ElfImage::Impl::add_functions_without_symbols() {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> stubs;  // from, to
   each_section(elf_, [&](std::string_view name, const GElf_Shdr& header, Elf_Scn*) {
     if (name.starts_with(".plt")) stubs.emplace_back(header.sh_addr, header.sh_addr + header.sh_size);
   });
-  each_framed_function(elf_, [&](std::uint64_t start, std::uint64_t size) {
+  const auto add = [&](std::uint64_t start, std::uint64_t size, std::string name) {
     const Segment* const segment = segment_at(ImageAddress{start});
     if (segment == nullptr || !segment->executable || size > segment->memory_bytes) return;
     const auto is_in = [&](const auto& range) { return start >= range.first && start < range.second; };
-    if (std::ranges::none_of(stubs, is_in)) symbols_.add_unnamed(ImageAddress{start}, size);
-  });
+    if (std::ranges::none_of(stubs, is_in)) symbols_.add_without_symbol(ImageAddress{start}, size, std::move(name));
+  };
+  each_go_function(elf_, add);
+  each_framed_function(elf_, [&](std::uint64_t start, std::uint64_t size) { add(start, size, ""); });
 }
 
 /// What the dynamic linker will put into each slot: image address of the slot -> name.

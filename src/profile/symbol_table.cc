@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -28,6 +29,16 @@ const std::string& Symbol::name() const {
 
 void SymbolTable::add(ImageAddress start, std::uint64_t size, std::string linkage_name, Symbol::Binding binding,
                       bool code) {
+  add_to(symbols_, start, size, std::move(linkage_name), binding, code);
+}
+
+void SymbolTable::add_without_symbol(ImageAddress start, std::uint64_t size, std::string name) {
+  if (name.empty()) name = fmt::format("func@{:#x}", value(start));
+  add_to(without_symbol_, start, size, std::move(name), Symbol::Binding::Local, true);
+}
+
+void SymbolTable::add_to(std::vector<Symbol>& symbols, ImageAddress start, std::uint64_t size, std::string linkage_name,
+                         Symbol::Binding binding, bool code) const {
   if (linkage_name.empty() || value(start) + size < value(start)) return;
   Symbol symbol;
   symbol.start = start;
@@ -36,10 +47,8 @@ void SymbolTable::add(ImageAddress start, std::uint64_t size, std::string linkag
   if (names_ == Names::AsLinked) symbol.name_ = symbol.linkage_name;
   symbol.binding = binding;
   symbol.code = code;
-  symbols_.push_back(std::move(symbol));
+  symbols.push_back(std::move(symbol));
 }
-
-void SymbolTable::add_unnamed(ImageAddress start, std::uint64_t size) { unnamed_.emplace_back(start, size); }
 
 void SymbolTable::sort() {
   std::stable_sort(symbols_.begin(), symbols_.end(), [](const Symbol& a, const Symbol& b) {
@@ -49,19 +58,17 @@ void SymbolTable::sort() {
   symbols_.erase(std::unique(symbols_.begin(), symbols_.end(), same_start), symbols_.end());
 }
 
-void SymbolTable::take_unnamed() {
-  std::erase_if(unnamed_, [this](const auto& function) {
-    return find(function.first) != nullptr || std::ranges::binary_search(symbols_, function.first, {}, &Symbol::start);
+void SymbolTable::take_without_symbol() {
+  std::erase_if(without_symbol_, [this](const Symbol& function) {
+    return find(function.start) != nullptr || std::ranges::binary_search(symbols_, function.start, {}, &Symbol::start);
   });
-  for (const auto& [start, size] : unnamed_) {
-    add(start, size, fmt::format("func@{:#x}", value(start)), Symbol::Binding::Local, true);
-  }
-  unnamed_ = {};
+  std::ranges::move(without_symbol_, std::back_inserter(symbols_));
+  without_symbol_ = {};
 }
 
 void SymbolTable::finish(ImageAddress limit) {
   sort();
-  take_unnamed();
+  take_without_symbol();
   sort();
   for (std::size_t i = 0; i < symbols_.size(); ++i) {
     Symbol& symbol = symbols_[i];

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "profile/addresses.h"
@@ -37,8 +36,9 @@ class SymbolTable {
 
   /// `size` 0: unknown.
   void add(ImageAddress start, std::uint64_t size, std::string linkage_name, Symbol::Binding binding, bool code);
-  /// A function that may have no symbol; it is there, as "func@0x4e26d0", where none of add() holds its start.
-  void add_unnamed(ImageAddress start, std::uint64_t size);
+  /// A function that may have no symbol; it is there where none of add() holds its start. Without a name it is called
+  /// "func@0x4e26d0", after its start.
+  void add_without_symbol(ImageAddress start, std::uint64_t size, std::string name = {});
   /// After the last add(). `limit`: where a last symbol without size ends.
   void finish(ImageAddress limit);
 
@@ -47,12 +47,14 @@ class SymbolTable {
   const std::vector<Symbol>& symbols() const { return symbols_; }
 
  private:
+  void add_to(std::vector<Symbol>& symbols, ImageAddress start, std::uint64_t size, std::string linkage_name,
+              Symbol::Binding binding, bool code) const;
   void sort();
-  void take_unnamed();
+  void take_without_symbol();
 
   Names names_;
-  std::vector<Symbol> symbols_;                                  // by start
-  std::vector<std::pair<ImageAddress, std::uint64_t>> unnamed_;  // and how long they are, until finish()
+  std::vector<Symbol> symbols_;         // by start
+  std::vector<Symbol> without_symbol_;  // until finish()
 };
 
 }  // namespace zs::profile

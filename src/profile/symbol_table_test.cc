@@ -48,9 +48,11 @@ TEST(SymbolTable, NamesAFunctionWithoutASymbolByWhereItBegins) {
   table.add(ImageAddress{0x1000}, 0x100, "sized", Global, true);
   table.add(ImageAddress{0x1200}, 0, "label", Global, true);
   for (const std::uint64_t start : {0x1000, 0x1040, 0x1100, 0x1200, 0x1300}) {
-    table.add_unnamed(ImageAddress{start}, 0x20);
+    table.add_without_symbol(ImageAddress{start}, 0x20);
   }
+  table.add_without_symbol(ImageAddress{0x1400}, 0x20, "main.work");
   table.finish(ImageAddress{0x2000});
+  EXPECT_EQ(own_name_at(table, 0x1410), "main.work");
   EXPECT_EQ(own_name_at(table, 0x1010), "sized");
   EXPECT_EQ(own_name_at(table, 0x1050), "sized");  // a part of it has an entry of its own
   EXPECT_EQ(own_name_at(table, 0x1100), "func@0x1100");

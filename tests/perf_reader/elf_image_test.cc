@@ -130,6 +130,20 @@ TEST(ElfImage, SurvivesAFileThatIsCutAnywhere) {
   }
 }
 
+TEST(ElfImage, SurvivesAStrippedFileThatIsDamagedAnywhere) {
+  const testing::TemporaryDirectory here;
+  const auto whole = testing::read_file(STRIPPED);
+  for (std::size_t at = 64; at < whole.size(); at += 37) {
+    auto damaged = whole;
+    damaged[at] ^= std::byte{0xA5};
+    testing::write_file(here / "damaged", damaged);
+    std::string problem;
+    if (const auto elf = ElfImage::open(here / "damaged", problem)) {
+      EXPECT_LT(elf->symbols().symbols().size(), 1000u);
+    }
+  }
+}
+
 TEST(ElfImage, OpensTheVdso) {
   const auto vdso = ElfImage::open_vdso();
   if (!vdso) GTEST_SKIP() << "this kernel gives no vdso";

@@ -296,10 +296,15 @@ class Places(InFolder):
 
     @unittest.skipUnless(shutil.which("go"), "no Go")
     def test_of_go(self):
-        program = self.build("by_go", "package main\n\n//go:noinline\nfunc work(n int) (sum int) {\n\tfor i := 0; i < n; i++ {\n"
-                             "\t\tsum += i * i ^ sum\n\t}\n\treturn\n}\n\nfunc main() { println(work(20000000)) }\n", "go", "build")
+        source = ("package main\n\n//go:noinline\nfunc work(n int) (sum int) {\n\tfor i := 0; i < n; i++ {\n"
+                  "\t\tsum += i * i ^ sum\n\t}\n\treturn\n}\n\nfunc main() { println(work(20000000)) }\n")
+        program = self.build("by_go", source, "go", "build")
         self.assertRegex(self.lines_of(program), r"by_go\.go:[56]")
         self.assertIn("[.] main.work", self.zeroskid("report", "-i", "lines.data").stdout)
+        for name, *flags in (("stripped_go", "-ldflags=-s -w"), ("stripped_pie", "-ldflags=-s -w", "-buildmode=pie")):
+            self.record("stripped.data", self.build(name, source, "go", "build", *flags))
+            page = self.zeroskid("report", "-i", "stripped.data", "-s", "symbol").stdout
+            self.assertRegex(page, r"(?m)^ +(9\d|100)\.\d\d%  \[\.\] main\.work$", name)
 
     @unittest.skipUnless(shutil.which("rustc"), "no Rust")
     def test_of_rust_in_both_manglings(self):

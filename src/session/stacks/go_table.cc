@@ -1,63 +1,41 @@
 #include "session/stacks/go_table.h"
 
+#include "arch/records/go_pclntab.h"
 #include "session/stacks/dwarf_numbers.h"
 
 namespace zs::session {
 namespace {
 
-/// The beginning of pcHeader.
-struct Header {
-  std::uint32_t magic;
-  std::uint16_t zeros;
-  std::uint8_t code_unit, pointer_bytes;
-  std::uint64_t functions, files, text, names_at, units_at, files_at, deltas_at, functions_at;
-};
-static_assert(WireLayout<Header> && sizeof(Header) == 72);
-
-constexpr std::uint32_t kGo118 = 0xFFFF'FFF0, kGo120 = 0xFFFF'FFF1;
-
-struct GoPlace {
-  std::uint32_t code, function;  // distances from the text and from the list of functions
-};
-
-/// _func, up to what is read of it.
-struct Function {
-  std::uint32_t code, name, arguments, deferred_return, stack_deltas;
-};
-
 constexpr std::uint8_t kOutermost = 1, kWritesStackPointer = 2;  // funcFlag_TOPFRAME, funcFlag_SPWRITE
-constexpr std::uint64_t kMostFunctions = std::uint64_t{1} << 28;
 constexpr std::size_t kMostDeltaBytes = 4096;  // of one function that are read; longer ones have no rule behind these
 
 }  // namespace
 
 std::optional<GoTable> GoTable::open(TableBytes& bytes, std::uint64_t table) {
-  const auto header = bytes.read<Header>(table);
-  if (!header || (header->magic != kGo118 && header->magic != kGo120) || header->pointer_bytes != 8)
-    return std::nullopt;
-  if (header->functions > kMostFunctions) return std::nullopt;
+  const auto header = bytes.read<arch::GoTableHeader>(table);
+  if (!header || !header->known()) return std::nullopt;
   GoTable go(bytes);
   go.functions_ = table + header->functions_at;
   go.function_count_ = header->functions;
   go.deltas_ = table + header->deltas_at;
   go.text_ = header->text;
   go.code_unit_ = header->code_unit;
-  go.flags_at_ = header->magic == kGo118 ? 37 : 41;
+  go.flags_at_ = header->magic == arch::GoTableHeader::kGo118 ? 37 : 41;
   return go;
 }
 
 /// The _func whose code holds the one `offset` bytes behind the start of the text.
 std::optional<std::uint64_t> GoTable::function_of(std::uint32_t offset) const {
   std::uint64_t first = 0, last = function_count_;  // the entry behind the last is the end of the text
-  const auto end = bytes_->read<std::uint32_t>(functions_ + function_count_ * sizeof(GoPlace));
+  const auto end = bytes_->read<std::uint32_t>(functions_ + function_count_ * sizeof(arch::GoPlace));
   if (!end || offset >= *end) return std::nullopt;
   while (last - first > 1) {
     const std::uint64_t middle = first + (last - first) / 2;
-    const auto place = bytes_->read<GoPlace>(functions_ + middle * sizeof(GoPlace));
+    const auto place = bytes_->read<arch::GoPlace>(functions_ + middle * sizeof(arch::GoPlace));
     if (!place) return std::nullopt;
     (place->code <= offset ? first : last) = middle;
   }
-  const auto place = bytes_->read<GoPlace>(functions_ + first * sizeof(GoPlace));
+  const auto place = bytes_->read<arch::GoPlace>(functions_ + first * sizeof(arch::GoPlace));
   if (!place || place->code > offset) return std::nullopt;
   return functions_ + place->function;
 }
@@ -83,7 +61,7 @@ std::optional<FrameRule> GoTable::rule_at(std::uint64_t pc) const {
   const auto offset = static_cast<std::uint32_t>(pc - text_);
   const auto at = function_of(offset);
   if (!at) return std::nullopt;
-  const auto function = bytes_->read<Function>(*at);
+  const auto function = bytes_->read<arch::GoFunction>(*at);
   const auto flags = bytes_->read<std::uint8_t>(*at + flags_at_);
   if (!function || !flags || function->stack_deltas == 0) return std::nullopt;
   const auto depth = stack_depth(deltas_ + function->stack_deltas, function->code, offset);

@@ -1,4 +1,4 @@
-#include "profile/unnamed_functions.h"
+#include "profile/framed_functions.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
