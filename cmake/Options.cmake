@@ -30,7 +30,8 @@ function(leave_tests_unoptimised TESTS)
   endif()
 endfunction()
 
-# What prints pages runs for milliseconds and is a third of the build. -O1 compiles it in three quarters of the time.
+# What prints pages, and what asks the machine, runs for milliseconds and is a third of the build. -O1 compiles it in three
+# quarters of the time.
 function(optimise_lightly LAYER)
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     target_compile_options(zs_${LAYER} PRIVATE -O1)
