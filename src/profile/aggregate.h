@@ -50,6 +50,14 @@ bool is_type_key(SortKey key);
 /// Whether a column is padded even where it is the last; names of any length are not.
 bool is_padded(SortKey key);
 
+/// Whose samples have lines; an empty list lets all through. The others are in the totals alone, as perf has it.
+struct SampleLists {
+  std::vector<std::string> comms, dsos, symbols;  // dsos: paths or file names
+  std::vector<std::int32_t> pids, tids;
+
+  bool empty() const { return comms.empty() && dsos.empty() && symbols.empty() && pids.empty() && tids.empty(); }
+};
+
 enum class ChainOrder { Caller, Callee };  // which end of a chain is the root of its tree
 
 struct AggregateOptions {
@@ -62,6 +70,7 @@ struct AggregateOptions {
   ChainOrder order = ChainOrder::Callee;
   Inlines inlines = Inlines::Always;
   std::size_t max_stack = 127;
+  SampleLists only;  // not in branch mode
 };
 
 /// One sample, or one branch of it, as the sort keys see it.

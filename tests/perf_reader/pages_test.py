@@ -263,6 +263,31 @@ class Places(InFolder):
         self.assertIn(f"<{asked}>", lines)
         self.assertAlmostEqual(sum(map(float, re.findall(r"^ +(\d+\.\d\d) :", lines, re.MULTILINE))), 100, delta=1)
 
+    def test_lists_of_commands_files_and_functions_leave_lines_out_as_perfs_do(self):
+        program = self.build("listed", IN_A_FUNCTION, "gcc", "-O1")
+        self.record("listed.data", "sh", "-e", "instructions:ppp", "-c", "97", "--", "sh", "-c", f"{program}; true")
+
+        def lines(command, *words):
+            made = subprocess.run([*command, "report", "--stdio", "-i", "listed.data", *words], capture_output=True, text=True,
+                                  cwd=self.here, check=True)
+            # dash is stripped: what has no names there perf shows by its addresses.
+            return [line.rstrip() for line in made.stdout.splitlines() if "%" in line and " dash " not in line]
+
+        for words in (["-d", "libc.so.6,listed"], ["--dsos", f"{program},libc.so.6"], ["-S", "outer,step.0,main"], ["-c", "listed,none"],
+                      ["-c", "listed,sh", "-S", "main,outer"]):
+            ours = lines([ZEROSKID], *words)
+            self.assertEqual(ours, lines(["perf"], *words), words)
+            self.assertGreater(len(ours), 0, words)
+            self.assertLess(len(ours), len(lines([ZEROSKID])), words)
+        for share, pid in re.findall(r"(?m)^ +([\d.]+)% +(\d+):listed", self.zeroskid("report", "-i", "listed.data", "-s", "pid").stdout):
+            for option in ("--pid", "--tid"):
+                of_it = self.zeroskid("report", "-i", "listed.data", "-s", "comm", "-c", "listed", option, f"{pid},1").stdout
+                self.assertRegex(of_it, rf"(?m)^ +{share}%  listed *$")
+                self.assertNotIn("%", self.zeroskid("report", "-i", "listed.data", option, "1").stdout)
+        wrong = self.zeroskid("report", "-i", "listed.data", "--pid", "12,x")
+        self.assertEqual((wrong.returncode, wrong.stdout), (129, ""))
+        self.assertIn("--pid: 'x' is no number", wrong.stderr)
+
     def test_of_compressed_sections(self):
         for kind in ("zlib", "zstd", "zlib-gnu"):
             program = self.build(f"by_{kind}", INLINED, "gcc", "-O1", "-g")

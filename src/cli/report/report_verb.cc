@@ -29,6 +29,7 @@ struct ReportOptions {
   bool no_children = false, branches = false, no_branches = false, samples = false, periods = false;
   bool skid = false, header = false, header_only = false, stdio = false, inlines = false, no_inlines = false;
   std::uint64_t max_stack = 127;
+  std::string comms, dsos, symbols, pids, tids;
   PageWidth width;
 };
 
@@ -56,6 +57,12 @@ std::optional<int> parse(const Arguments& arguments, ReportOptions& options) {
                       "least percentage [0.5], most entries of a level");
   line.flag("--no-children", options.no_children, "Do not add to a function what the functions it calls took");
   line.value("--percent-limit", options.percent_limit, "PERCENT", "Leave out lines below this");
+  line.value("-c,--comms", options.comms, "NAME[,NAME...]",
+             "Lines of these commands alone; shares stay those of the whole");
+  line.value("-d,--dsos", options.dsos, "FILE[,FILE...]", "Of these programs and libraries");
+  line.value("-S,--symbols", options.symbols, "NAME[,NAME...]", "Of these functions");
+  line.value("--pid", options.pids, "PID[,PID...]", "Of these processes");
+  line.value("--tid", options.tids, "TID[,TID...]", "Of these threads");
   line.flag("-n,--show-nr-samples", options.samples, "A column with the number of samples");
   line.flag("--show-total-period", options.periods, "A column with the sum of periods");
   line.flag("-b,--branch-stack", options.branches, "Show the branches of the samples, not their places");
@@ -76,6 +83,35 @@ std::optional<int> parse(const Arguments& arguments, ReportOptions& options) {
 }
 
 int refuse_report(const Error& error) { return refuse("report", error); }
+
+std::vector<std::string> names_in(const std::string& list) {
+  std::vector<std::string> names;
+  for (const std::string_view name : list.empty() ? std::vector<std::string_view>{} : items_of(list)) {
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+Result<std::vector<std::int32_t>> numbers_in(const std::string& list, const char* option) {
+  std::vector<std::int32_t> numbers;
+  for (const std::string& name : names_in(list)) {
+    std::int32_t& number = numbers.emplace_back();
+    const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (failure != std::errc{} || end != name.data() + name.size()) {
+      return Error{std::string(option) + ": '" + name + "' is no number", "it takes numbers: 100,101"};
+    }
+  }
+  return numbers;
+}
+
+Result<profile::SampleLists> lists_of(const ReportOptions& options) {
+  auto pids = numbers_in(options.pids, "--pid");
+  if (!pids) return pids.error();
+  auto tids = numbers_in(options.tids, "--tid");
+  if (!tids) return tids.error();
+  return profile::SampleLists{names_in(options.comms), names_in(options.dsos), names_in(options.symbols),
+                              std::move(*pids), std::move(*tids)};
+}
 
 int report_skid(const profile::PerfDataReader& reader, const ReportOptions& options, Page& page) {
   if (!has_samples(reader, kRecordMore)) return empty_status(reader);
@@ -107,6 +143,9 @@ int run_report(const Arguments& arguments) {
     keys = std::move(*parsed);
   }
 
+  auto only = lists_of(options);
+  if (!only) return refuse_report(only.error());
+
   const auto reader = open_recording(options.input);
   if (!reader) return kToolFailed;
   Page page(options.input.pager());
@@ -121,6 +160,11 @@ int run_report(const Arguments& arguments) {
   if (options.branches) branches = true;
   if (branches && !has_branches) {
     return refuse_report({reader->name() + ": the samples have no branch stacks", "record with -b to have them"});
+  }
+  if (branches && !only->empty()) {
+    return refuse_report(
+        {"lists of commands, programs, functions, processes and threads are for places, not for branches",
+         "--no-branch-stack shows the samples' places"});
   }
   if (keys.empty()) keys = *profile::parse_sort_keys(branches ? kUsualBranchKeys : kUsualKeys);
   for (const profile::SortKey key : keys) {
@@ -147,6 +191,7 @@ int run_report(const Arguments& arguments) {
   if (graph->order_given) aggregation.order = graph->order;
   if (options.no_inlines) aggregation.inlines = profile::Inlines::Never;
   aggregation.max_stack = options.max_stack;
+  aggregation.only = std::move(*only);
 
   report::ReportStyle style;
   style.keys = keys;
