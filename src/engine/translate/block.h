@@ -33,6 +33,8 @@ enum class Variant : std::uint8_t {
   UpTo32,
 };
 
+inline constexpr Variant kLastVariant = Variant::UpTo32;
+
 constexpr bool is_up_to(Variant variant) { return variant >= Variant::UpTo0; }
 /// How many they are.
 constexpr unsigned most_risky(Variant variant) {

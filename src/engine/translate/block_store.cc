@@ -192,8 +192,7 @@ bool BlockStore::is_consistent(const Block& block, const FilledCode& code) const
   const auto lies_in = [](std::uint64_t first, std::uint64_t count, std::size_t size) {
     return first <= size && count <= size - first;
   };
-  return block.variant <= Variant::Step && own.start <= block.entry &&
-         lies_in(block.entry, block.code_bytes, own.end) &&
+  return block.variant <= kLastVariant && own.start <= block.entry && lies_in(block.entry, block.code_bytes, own.end) &&
          (block.direct_entry == 0 || own.contains(block.direct_entry)) && block.hashed_entry == 0 &&
          (block.cold_entry >= code.cold.start && block.cold_entry <= code.cold.end) &&
          lies_in(block.first_meta, block.instructions, metas_.size()) && block.first_exit >= kFirstKept &&

@@ -84,7 +84,7 @@ std::uint16_t SnapshotMaker::number_of(std::uint64_t first_page, std::uint64_t e
 // A block is a function of the bytes on its path alone, unless it says what lies behind them.
 bool SnapshotMaker::can_be_stored(const Block& block) const {
   if (block.dead || block.unseen_changes || block.mark != MarkTime::None || block.variant == Variant::Once ||
-      block.variant > Variant::Step || block.instructions == 0)
+      block.instructions == 0)
     return false;
   for (std::uint32_t id = block.first_exit; id < block.first_exit + block.exits; ++id) {
     switch (store_.exit(id).kind) {
