@@ -275,15 +275,10 @@ std::uint64_t Dispatcher::enter_near(const Allowance& allowed, std::uint32_t lin
   if (const std::uint64_t at = stops_.approach(allowed.instructions, link_from); at != 0)
     return taken(run_.visits.near, at);
   run_.context.trace_pointer = run_.trace_start = run_.trace().begin();
-  const std::uint64_t pc = run_.thread->pc;
-  if (run_.counting.models) {
-    if (allowed.plain < run_.config.max_block_instructions) return 0;
-    const Block& some = run_.translator->get(pc, up_to(allowed.instructions));
-    return some.instructions != 0 ? taken(run_.visits.bounded, some.entry) : 0;
-  }
-  if (allowed.instructions < 2) return 0;
-  const Block& once = run_.translator->once(pc, allowed.instructions);
-  return once.instructions != 0 ? taken(run_.visits.once, once.entry) : 0;
+  // With a core model what does nothing special may still run where nothing else may.
+  if (run_.counting.models ? allowed.plain < run_.config.max_block_instructions : allowed.instructions == 0) return 0;
+  const Block& bounded = run_.translator->get(run_.thread->pc, up_to(allowed.instructions));
+  return bounded.instructions != 0 ? taken(run_.visits.bounded, bounded.entry) : 0;
 }
 
 std::uint64_t Dispatcher::enter_step() {

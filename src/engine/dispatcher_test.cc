@@ -207,22 +207,22 @@ TEST_F(DispatcherTest, TheInstructionThatOverflowsRunsAlone) {
   EXPECT_EQ(run_.visits.step, 1U);
 }
 
-TEST_F(DispatcherTest, AFewInstructionsBeforeAnOverflowRunOnce) {
+TEST_F(DispatcherTest, AFewInstructionsBeforeAnOverflowRunInABoundedBlock) {
   count(0, kInstructions | pmu::kInt, pmu::minus(4));
   start();
   ASSERT_EQ(run_.counting.form, TraceForm::Spaced);
   run_.thread->pc = Pages::pc(kStores);
-  EXPECT_NE(dispatcher_.resume(kNone), 0U);
-  EXPECT_EQ(run_.visits.once, 1U);
-  EXPECT_LE(blocks().block(BlockStore::kOnceBlock).instructions, 3U);
+  expect_entry(dispatcher_.resume(kNone), kStores, Variant::UpTo2);
+  EXPECT_EQ(run_.visits.bounded, 1U);
+  EXPECT_EQ(blocks().find(Pages::pc(kStores), Variant::UpTo2)->instructions, 2U);
 }
 
-TEST_F(DispatcherTest, ASingleInstructionBeforeAnOverflowRunsAlone) {
-  count(0, kInstructions | pmu::kInt, pmu::minus(2));
+TEST_F(DispatcherTest, OfABoundedBlockOnlyInstructionsWithTheEventAreLimited) {
+  count(1, kBranches | pmu::kInt, pmu::minus(2));
   start();
-  run_.thread->pc = Pages::pc(kStores);
-  expect_entry(dispatcher_.resume(kNone), kStores, Variant::Step);
-  EXPECT_EQ(run_.visits.once, 0U);
+  run_.thread->pc = Pages::pc(kJumps);
+  expect_entry(dispatcher_.resume(kNone), kJumps, Variant::UpTo1);
+  EXPECT_EQ(blocks().find(Pages::pc(kJumps), Variant::UpTo1)->instructions, 3U) << "up to the return";
 }
 
 TEST_F(DispatcherTest, FarFromAnOverflowWholeBlocksRun) {

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t kFar = 4096;
 /// A stretch tells nothing of what follows if it was shorter.
 constexpr std::uint64_t kTelling = 8;
-/// One that comes to such an instruction sooner is no better than what may run once. In instructions; chosen
+/// One that comes to such an instruction sooner is no better than a bounded block. In instructions; chosen
 constexpr unsigned kFewest = 8;
 
 }  // namespace

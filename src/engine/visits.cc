@@ -24,13 +24,8 @@ std::string Visits::text() const {
                                     {by(ExitReason::Guard), "guard"},
                                     {by(ExitReason::Fault), "fault"},
                                     {by(ExitReason::Stopped), "stopped"}});
-  const std::string next = list({{full, "full"},
-                                 {quiet, "quiet"},
-                                 {logged, "logged"},
-                                 {near, "near"},
-                                 {once, "once"},
-                                 {bounded, "bounded"},
-                                 {step, "step"}});
+  const std::string next = list(
+      {{full, "full"}, {quiet, "quiet"}, {logged, "logged"}, {near, "near"}, {bounded, "bounded"}, {step, "step"}});
   return std::to_string(all) + " visits (" + reasons + ") into " + next + "; " + std::to_string(passed) +
          " overflow points passed";
 }

@@ -14,8 +14,8 @@ struct Visits {
   /// By ExitReason.
   std::array<std::uint64_t, static_cast<std::size_t>(ExitReason::Stopped) + 1> left{};
   /// What ran next: whole blocks up to the horizon, those without the events that are near it, those beyond it with a
-  /// log, those that look how far they may run, a few instructions (made for it; or kept), one.
-  std::uint64_t full = 0, quiet = 0, logged = 0, near = 0, once = 0, bounded = 0, step = 0;
+  /// log, those that look how far they may run, a few instructions, one.
+  std::uint64_t full = 0, quiet = 0, logged = 0, near = 0, bounded = 0, step = 0;
   /// Overflow points that translated code passed without a visit.
   std::uint64_t passed = 0;
 

@@ -141,6 +141,17 @@ class Cache(unittest.TestCase):
             self.assertGreater(taken, 500)
         self.assertEqual(self.blocks("/bin/true", options=("--no-cache",))[1], 0)
 
+    def test_a_second_run_finds_what_ran_close_to_overflows(self):
+        program = (sys.executable, "-S", "-c", "print(sum(range(1000)))")
+        for events in ("branches:ppp", "br_inst_retired.near_call", "instructions:ppp,branches:ppp,mem_inst_retired.all_stores:ppp"):
+            verb = ("record", "-e", events, "-c", "10007")
+            made, taken = self.blocks(*program, verb=verb, output="perf.data")
+            self.assertEqual(taken, 0, events)
+            kept = made
+            made, taken = self.blocks(*program, verb=verb, output="perf.data", options=("--check-cache",))
+            self.assertGreater(taken, kept // 2, events)
+            self.assertLess(made, kept // 3, events)
+
     def test_children_of_a_shell_find_what_others_have_kept(self):
         first = self.blocks("sh", "-c", MANY)[0]
         for _ in range(2):
@@ -177,7 +188,8 @@ class Cache(unittest.TestCase):
         self.cache = os.path.join(self.folder, "zeroskid/translations")  # the usual place
         os.makedirs(self.cache)
         program = (sys.executable, "-S", "-c", "print(sum(range(1000)))")
-        for verb in (("record", "-q", "-e", "instructions:ppp", "-c", "1009"), ("record", "-q", "-b", "-e", "branches", "-c", "997")):
+        for verb in (("record", "-q", "-e", "instructions:ppp", "-c", "1009"), ("record", "-q", "-b", "-e", "branches", "-c", "997"),
+                     ("record", "-q", "-e", "br_inst_retired.near_call,branches:ppp", "-c", "1009")):
             def record():
                 return self.run_tool(*program, verb=(*verb, "--virtual-time", "--check-cache"), cache=(), output="perf.data",
                                      environment={"XDG_CACHE_HOME": self.folder})[1]

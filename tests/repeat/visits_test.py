@@ -96,7 +96,7 @@ class Visits(unittest.TestCase):
         self.assertLess(ran["visits"], ran["passed"] / 2)
 
     def test_few_instructions_run_alone_close_to_an_overflow(self):
-        for verb, way in ((["-e", "instructions", "-c", "1009"], "near"), (["-e", "instructions", "-b", "-c", "10007"], "once"),
+        for verb, way in ((["-e", "instructions", "-c", "1009"], "near"), (["-e", "instructions", "-b", "-c", "10007"], "bounded"),
                           (["-e", "cycles", "-c", "10007", "--detail", "complete"], "bounded")):
             ran = self.guest(["record", *verb], "mixed_work", 3)
             self.assertGreater(ran[way], ran["samples"], way)

@@ -13,7 +13,6 @@ namespace zs::engine {
 enum class Variant : std::uint8_t {
   Full,  // links to its successors; appends records to the trace
   Near,  // close to the event horizon, budget form: looks first whether all of it may run; linked to its like; appends no record
-  Once,  // close to the event horizon: at most so many instructions, never linked, not kept
   Step,  // one instruction; appends nothing: the dispatcher retires it
   // With a core model, where an overflow may be near: stores all registers on the way (AddressSlots::clear(true)), so
   // that it may go beyond the overflow, which is found when the trace is read; linked to its like.
@@ -21,9 +20,7 @@ enum class Variant : std::uint8_t {
   // Close to an overflow, with nothing modelled: no instruction of it has an event that may overflow, so it runs on as
   // Full does; linked to its like.
   Quiet,
-  // With a core model, close to the event horizon, never linked: until so many instructions have run that may bring the
-  // horizon closer (TranslationOptions::risks). Unlike what is made once, kept, because to describe it to the model
-  // costs more.
+  // Close to the event horizon, never linked: until so many instructions have run that may bring the horizon closer.
   UpTo0,
   UpTo1,
   UpTo2,
@@ -32,6 +29,8 @@ enum class Variant : std::uint8_t {
   UpTo16,
   UpTo32,
 };
+
+inline constexpr Variant kLastVariant = Variant::UpTo32;
 
 constexpr bool is_up_to(Variant variant) { return variant >= Variant::UpTo0; }
 /// How many they are.

@@ -43,7 +43,7 @@ BlockEmitter::BlockEmitter(CodeCache& cache, const Stubs& stubs, BlockStore& sto
       fact_counts_(fact_counts),
       records_(records),
       options_(options),
-      out_(space.open_once()),
+      out_(space.open_cold()),
       cold_(space.open_cold()),
       horizon_check_(cache.trace(), options),
       near_code_(cache.trace(), stubs, options) {}
@@ -162,7 +162,7 @@ InsnMeta& BlockEmitter::note_meta(const Insn& insn, unsigned far_register) {
   const std::uint64_t offset = out_.here() - block_->entry;
   CHECK(offset <= UINT16_MAX);
   // Written where it stays: to copy what was just put together of smaller pieces makes the processor wait.
-  InsnMeta& meta = store_.add_meta(*block_);
+  InsnMeta& meta = store_.add_meta();
   meta.code_offset = static_cast<std::uint16_t>(offset);
   meta.map_register = static_cast<std::uint8_t>(state_.stand_in.is_there() ? state_.stand_in.reg() : 0) & 0xF;
   meta.foreseen = foreseen;

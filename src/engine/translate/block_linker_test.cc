@@ -130,15 +130,6 @@ TEST_F(BlockLinkerTest, WhatIsKilledLeavesTheListsOfWhatItLedTo) {
   EXPECT_EQ(translator_->blocks().find(Pages::pc(0), Variant::Full), nullptr);
 }
 
-TEST_F(BlockLinkerTest, WhatIsNotedOfABlockMadeOnceSaysNothingOfTheOneBefore) {
-  code_.put(0, {0xC3});
-  code_.put(1, kReturn);
-  EXPECT_EQ(translator_->blocks().meta(translator_->once(Pages::pc(0), 1), 0).rcx_spilled, 1);
-  const InsnMeta& plain = translator_->blocks().meta(translator_->once(Pages::pc(1), 1), 0);
-  EXPECT_EQ(plain.rcx_spilled, 0);
-  EXPECT_EQ(plain.last_access(), 0u);
-}
-
 TEST_F(BlockLinkerTest, OfAPageOnlyBlocksWithTheInstructionAreKilled) {
   code_.put(0, kBranchOn);
   code_.put(1, kReturn);

@@ -25,14 +25,14 @@ void BlockStore::clear() {
   none.entry = begin_;
   none.dead = true;
   blocks_.assign(1, none);
-  common_blocks_.assign(1, kOnceBlock);
+  common_blocks_.assign(1, 0);
   near_blocks_.clear();
-  exits_.assign(kFirstKept, Exit{});
-  exit_marks_.assign(kFirstKept, MarkTime::None);
-  metas_.assign(kOnceMetas, InsnMeta{});
+  exits_.assign(kFirstExit, Exit{});
+  exit_marks_.assign(kFirstExit, MarkTime::None);
+  metas_.clear();
   counts_.clear();
   const std::vector<std::uint32_t> nothing(tallies_ ? lanes_.size() : 0, 0);
-  for (std::size_t exit = 0; tallies_ && exit < kFirstKept; ++exit) counts_.add_exit(nothing, 1);
+  for (std::size_t exit = 0; tallies_ && exit < kFirstExit; ++exit) counts_.add_exit(nothing, 1);
   by_pc_.clear();
   by_page_.clear();
   stored_.clear();
@@ -48,42 +48,21 @@ std::size_t BlockStore::bytes() const {
 // ---- making a block -------------------------------------------------------------------------------------------
 
 std::uint32_t BlockStore::begin(Block& block) {
-  if (block.variant == Variant::Once) {
-    block.first_meta = block.first_exit = 0;
-    once_metas_ = 0;
-    return kOnceBlock;
-  }
   block.first_meta = static_cast<std::uint32_t>(metas_.size());
   block.first_exit = static_cast<std::uint32_t>(exits_.size());
   return static_cast<std::uint32_t>(blocks_.size());
 }
 
-InsnMeta& BlockStore::next_once_meta() {
-  CHECK(once_metas_ < kOnceMetas - 1);
-  return metas_[once_metas_++];
-}
-
 std::uint32_t BlockStore::add_exit(Block& block, MarkTime mark, std::span<const std::uint32_t> counts,
                                    unsigned least_words) {
   const std::uint32_t id = block.first_exit + block.exits++;
-  if (block.variant == Variant::Once) {
-    CHECK(id < kPathLeft);
-    exits_[id] = {};
-    exit_marks_[id] = mark;
-    if (tallies_) counts_.set_exit(id, counts, least_words);
-  } else {
-    exits_.emplace_back();
-    exit_marks_.push_back(mark);
-    if (tallies_) counts_.add_exit(counts, least_words);
-  }
+  exits_.emplace_back();
+  exit_marks_.push_back(mark);
+  if (tallies_) counts_.add_exit(counts, least_words);
   return id;
 }
 
 const Block& BlockStore::add(const Block& block) {
-  if (block.variant == Variant::Once) {
-    metas_[once_metas_].code_offset = UINT16_MAX;  // behind the last
-    return blocks_[kOnceBlock] = block;
-  }
   const auto index = static_cast<std::uint32_t>(blocks_.size());
   blocks_.push_back(block);
   (block.variant == Variant::Near ? near_blocks_ : common_blocks_).push_back(index);
@@ -175,7 +154,7 @@ bool BlockStore::restore(const Snapshot& from, const SnapshotFacts& facts, const
       !from.put(Part::Metas, metas_) || !from.put(Part::Order, common_blocks_) ||
       !from.put(Part::NearOrder, near_blocks_))
     return false;
-  if (blocks_.empty() || exits_.size() < kFirstKept || metas_.size() < kOnceMetas) return false;
+  if (blocks_.empty() || exits_.size() < kFirstExit) return false;
   if (common_blocks_.size() + near_blocks_.size() != blocks_.size()) return false;
   exit_marks_.assign(exits_.size(), MarkTime::None);
   dead_ = facts.dead;
@@ -192,11 +171,10 @@ bool BlockStore::is_consistent(const Block& block, const FilledCode& code) const
   const auto lies_in = [](std::uint64_t first, std::uint64_t count, std::size_t size) {
     return first <= size && count <= size - first;
   };
-  return block.variant <= Variant::Step && own.start <= block.entry &&
-         lies_in(block.entry, block.code_bytes, own.end) &&
+  return block.variant <= kLastVariant && own.start <= block.entry && lies_in(block.entry, block.code_bytes, own.end) &&
          (block.direct_entry == 0 || own.contains(block.direct_entry)) && block.hashed_entry == 0 &&
          (block.cold_entry >= code.cold.start && block.cold_entry <= code.cold.end) &&
-         lies_in(block.first_meta, block.instructions, metas_.size()) && block.first_exit >= kFirstKept &&
+         lies_in(block.first_meta, block.instructions, metas_.size()) && block.first_exit >= kFirstExit &&
          lies_in(block.first_exit, block.exits, exits_.size()) && block.mark == MarkTime::None && !block.unseen_changes;
 }
 

@@ -2,9 +2,8 @@
 // exit counts, and how to find all that by guest pc, by cache address and by page. Data alone: whoever writes code,
 // links it or drops it says so here.
 //
-// Blocks, exits and metas are numbered in the order in which they are made, and those of a block stand together. One
-// block is never kept: that of Variant::Once is overwritten by the next of its kind, so it has the first index, and ids
-// and metas of its own.
+// Blocks, exits and metas are numbered in the order in which they are made, and those of a block stand together. The
+// first index is no block's.
 #pragma once
 
 #include <cstddef>
@@ -37,12 +36,9 @@ class BlockStore {
   BlockStore(const LaneSet& lanes, std::span<const std::uint32_t> units, bool tallies, std::uint64_t begin,
              std::uint64_t near_begin);
 
-  static constexpr std::uint32_t kOnceBlock = 0;
-  /// An id that no exit has, for a path that was left in its middle; the smallest of those that name something else
-  /// each time.
+  /// An id that no exit has, for a path that was left in its middle. It names something else each time.
   static constexpr std::uint32_t kPathLeft = 8;
-  /// Those below name something else each time too, whenever a block of Variant::Once has been made.
-  static constexpr std::uint32_t kFirstKept = kPathLeft + 1;
+  static constexpr std::uint32_t kFirstExit = kPathLeft + 1;
 
   // ---- what there is
   std::size_t size() const { return blocks_.size(); }
@@ -95,16 +91,12 @@ class BlockStore {
   /// returns the index that `block`, of which pc and variant are known, will have; its first meta and exit are those
   /// that come next
   std::uint32_t begin(Block& block);
-  InsnMeta& add_meta(const Block& block) {
-    if (block.variant == Variant::Once) return next_once_meta();
-    return metas_.emplace_back();
-  }
+  InsnMeta& add_meta() { return metas_.emplace_back(); }
   /// One more exit of `block`; to be filled in where it stays.
   /// counts, least_words: as CountTable has them, where exits stand for counts
   /// returns its id
   std::uint32_t add_exit(Block& block, MarkTime mark, std::span<const std::uint32_t> counts, unsigned least_words);
-  /// The block is made, and is found from now on, unless it is of Variant::Once. The reference holds until the next
-  /// call.
+  /// The block is made, and is found from now on. The reference holds until the next call.
   const Block& add(const Block& block);
   /// The metas and exits that come next have these numbers; nothing is known of those before them. For a block that is
   /// made again.
@@ -152,9 +144,6 @@ class BlockStore {
   std::size_t bytes() const;
 
  private:
-  static constexpr std::size_t kOnceMetas = 40;
-
-  InsnMeta& next_once_meta();
   bool is_consistent(const Block& block, const FilledCode& code) const;
   bool is_consistent(const Exit& exit, const FilledCode& code) const;
 
@@ -171,7 +160,6 @@ class BlockStore {
   PageBlocks by_page_;
   StoredCode stored_;
   std::size_t dead_ = 0;  // blocks
-  std::uint16_t once_metas_ = 0;
 };
 
 }  // namespace zs::engine

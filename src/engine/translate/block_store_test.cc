@@ -30,7 +30,7 @@ class BlockStoreTest : public testing::Test {
     block.code_bytes = kCodeBytes;
     const std::uint32_t index = store_.begin(block);
     for (std::uint16_t at = 0; at < 4; ++at) {
-      InsnMeta& meta = store_.add_meta(block);
+      InsnMeta& meta = store_.add_meta();
       meta.code_offset = static_cast<std::uint16_t>(4 * at);
       meta.pc_delta = 3 * at;
       ++block.instructions;
@@ -74,7 +74,7 @@ TEST_F(BlockStoreTest, ABlockMadeAnewStaysFoundWhenTheOneBeforeIsBuried) {
 TEST_F(BlockStoreTest, NumbersExitsAndMetasInTheOrderTheyAreMade) {
   const Block first = store_.block(add(kPc, Variant::Full, kBegin + 64, {4, 2}));
   const Block second = store_.block(add(kPc + 100, Variant::Full, kBegin + 128));
-  EXPECT_EQ(first.first_exit, BlockStore::kFirstKept);
+  EXPECT_EQ(first.first_exit, BlockStore::kFirstExit);
   EXPECT_EQ(first.exits, 2);
   EXPECT_EQ(second.first_exit, first.first_exit + 2);
   EXPECT_EQ(store_.counts().at(first.first_exit, 0), 4u);
@@ -107,21 +107,6 @@ TEST_F(BlockStoreTest, LocatesSideExitsByWhereThoseOfTheNextBlockBegin) {
   EXPECT_EQ(store_.locate_side_exit(kCold), first);
   EXPECT_EQ(store_.locate_side_exit(kCold + 49), first);
   EXPECT_EQ(store_.locate_side_exit(kCold + 50), second);
-}
-
-TEST_F(BlockStoreTest, ABlockThatIsMadeOnceIsNotFoundAndLeavesNothingBehind) {
-  const std::uint32_t kept = add(kPc, Variant::Full, kBegin + 128);
-  const std::size_t exits = store_.exits();
-  for (const std::uint32_t count : {1u, 7u}) {
-    EXPECT_EQ(add(kPc, Variant::Once, kBegin, {count}), BlockStore::kOnceBlock);
-    EXPECT_EQ(store_.block(BlockStore::kOnceBlock).first_exit, 0u);
-    EXPECT_EQ(store_.counts().at(0, 0), count);
-    EXPECT_EQ(store_.locate(kBegin + 13).instruction, 3);
-  }
-  EXPECT_EQ(store_.exits(), exits);
-  EXPECT_EQ(store_.size(), 2u);
-  EXPECT_EQ(store_.find(kPc, Variant::Once), nullptr);
-  EXPECT_EQ(store_.at(kPc, Variant::Full), kept);
 }
 
 TEST_F(BlockStoreTest, KeepsTheMarkOfEachExit) {
@@ -182,7 +167,7 @@ TEST(BlockStore, KeepsNoCountsWhereExitsStandForNone) {
   block.pc = kPc;
   store.begin(block);
   const std::size_t before = store.bytes();
-  EXPECT_EQ(store.add_exit(block, MarkTime::None, {}, 0), BlockStore::kFirstKept);
+  EXPECT_EQ(store.add_exit(block, MarkTime::None, {}, 0), BlockStore::kFirstExit);
   EXPECT_EQ(store.bytes() - before, sizeof(Exit) + sizeof(MarkTime));
 }
 

@@ -20,7 +20,7 @@ void CodeSpace::save(SnapshotWriter& out) const {
 // will not be looked at.
 bool CodeSpace::restore(const Snapshot& from) {
   const FilledCode room{
-      {first(), cold_begin_}, {cold_begin_, near_begin_}, {near_begin_, has_near_ ? end_ : near_begin_}};
+      {begin(), cold_begin_}, {cold_begin_, near_begin_}, {near_begin_, has_near_ ? end_ : near_begin_}};
   const auto fits = [&from](Part part, AddressRange range) { return from.bytes(part) <= range.size(); };
   if (!fits(Part::HotCode, room.hot) || !fits(Part::ColdCode, room.cold) || !fits(Part::NearCode, room.near))
     return false;

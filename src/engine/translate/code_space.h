@@ -1,7 +1,7 @@
 // The part of the code cache that code is written into, and how far it is filled. Code grows in up to three places:
 // that of blocks; their side exits, which are seldom run, in the upper half; and blocks of Variant::Near in the last
 // quarter: between those of Variant::Full, which they are as many as where most samples are taken in new places, they
-// would make the program's code twice as long. In front of all lies the block that is made once.
+// would make the program's code twice as long.
 #pragma once
 
 #include <cstddef>
@@ -47,21 +47,19 @@ class CodeSpace {
   /// The same of side exits.
   Emitter open_cold() const { return {cold_at_, near_begin_, context_}; }
   void close_cold(const Emitter& out) { cold_at_ = out.here(); }
-  /// Over the block that was made once before.
-  Emitter open_once() const { return {begin(), begin() + kOnceBytes, context_}; }
 
   bool nearly_full() const {
     constexpr std::uint64_t kSpare = 128 << 10;
     return at_ + kSpare > cold_begin_ || cold_at_ + kSpare > near_begin_ || (has_near_ && near_at_ + kSpare > end_);
   }
   void clear() {
-    at_ = first();
+    at_ = begin();
     cold_at_ = cold_begin_;
     near_at_ = near_begin_;
   }
   /// The side exits that come next lie there.
   void begin_cold_at(std::uint64_t address) { cold_at_ = address; }
-  FilledCode filled() const { return {{first(), at_}, {cold_begin_, cold_at_}, {near_begin_, near_at_}}; }
+  FilledCode filled() const { return {{begin(), at_}, {cold_begin_, cold_at_}, {near_begin_, near_at_}}; }
   void save(SnapshotWriter& out) const;
   /// Takes over the code of a snapshot instead of what there is. returns whether it is there
   bool restore(const Snapshot& from);
@@ -69,9 +67,6 @@ class CodeSpace {
   std::size_t bytes() const { return (at_ - begin()) + (cold_at_ - cold_begin_) + (near_at_ - near_begin_); }
 
  private:
-  static constexpr std::size_t kOnceBytes = 8192;
-  std::uint64_t first() const { return begin() + kOnceBytes; }
-
   std::uint64_t context_, begin_, cold_begin_, near_begin_, end_;
   bool has_near_;
   std::uint64_t at_ = 0, cold_at_ = 0, near_at_ = 0;

@@ -2,7 +2,7 @@
 // Lines with a semicolon are the program. Names stand for addresses: the fields of the Context (slot_r11 is where the
 // program's r11 lies, which is the stolen register), the stubs, `guest` for where the piece begins, `guard` for the end
 // of the trace, `slots[n]` for where registers are stored that addresses are made of. The direct table begins at 0.
-// Side exits of Variant::Full lie apart, behind `cold`. Exits are numbered from 9 (BlockStore::kFirstKept); in a spaced
+// Side exits of Variant::Full lie apart, behind `cold`. Exits are numbered from 9 (BlockStore::kFirstExit); in a spaced
 // trace a record is that number times 64, and words.
 #pragma once
 
@@ -674,18 +674,19 @@ entry:
 exit 0x9: Direct guest+2, 1 retired
 )"},
 
-{"ABlockMadeOnceIsNeverLinked", TraceForm::Records, 0, Variant::Once, 8,
+{"ABoundedBlockIsNeverLinked", TraceForm::Records, 0, Variant::UpTo32, 8,
  "FF C0 C3", R"(
 ; inc eax
 ; ret
+  mov rcx, [slot_rcx]
 entry:
   inc eax
   mov [slot_rcx], rcx
   pop rcx
-  mov dword ptr [r11], 0x0
+  mov dword ptr [r11], 0x9
   lea r11, [r11+0x4]
   jmp indirect_miss
-exit 0x0: Indirect by rcx, 2 retired
+exit 0x9: Indirect by rcx, 2 retired
 )"},
 
 {"AMarkIsABitOfTheRecord", TraceForm::Records, kMarked, Variant::Full, 8,

@@ -283,8 +283,7 @@ class EmittedCode : public testing::TestWithParam<EmittedCase> {
     stubs_ = generate_stubs(*cache_, [](Context* /*context*/) { return std::uint64_t{0}; });
     const std::vector<std::uint32_t> units{options.form == TraceForm::Spaced ? 1u : 0u};
     translator_ = std::make_unique<Translator>(*cache_, stubs_, source_, lanes_, units, options);
-    block_ = GetParam().variant == Variant::Once ? translator_->once(source_.pc, GetParam().most)
-                                                 : translator_->get(source_.pc, GetParam().variant);
+    block_ = translator_->get(source_.pc, GetParam().variant);
     names_ = std::make_unique<Names>(*cache_, stubs_, source_.pc, block_.entry);
     list_all();
     names_->number_labels(lines_);

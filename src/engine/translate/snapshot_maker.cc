@@ -83,9 +83,7 @@ std::uint16_t SnapshotMaker::number_of(std::uint64_t first_page, std::uint64_t e
 
 // A block is a function of the bytes on its path alone, unless it says what lies behind them.
 bool SnapshotMaker::can_be_stored(const Block& block) const {
-  if (block.dead || block.unseen_changes || block.mark != MarkTime::None || block.variant == Variant::Once ||
-      block.variant > Variant::Step || block.instructions == 0)
-    return false;
+  if (block.dead || block.unseen_changes || block.mark != MarkTime::None || block.instructions == 0) return false;
   for (std::uint32_t id = block.first_exit; id < block.first_exit + block.exits; ++id) {
     switch (store_.exit(id).kind) {
       case ExitKind::Refused:
@@ -120,7 +118,7 @@ void SnapshotMaker::drop_the_rest() {
 }
 
 void SnapshotMaker::unlink_modules() {
-  for (std::uint32_t id = BlockStore::kFirstKept; id < store_.exits(); ++id) {
+  for (std::uint32_t id = BlockStore::kFirstExit; id < store_.exits(); ++id) {
     const Exit& exit = store_.exit(id);
     if (exit.linked_to != kNone && module_of_[exit.block] != module_of_[exit.linked_to]) linker_.unlink(id);
   }
@@ -133,7 +131,7 @@ void SnapshotMaker::add_blocks(SnapshotWriter& out) {
     block.hashed_entry = 0;
     block.mark = MarkTime::None;
     block.unseen_changes = false;
-    block.dead |= index == BlockStore::kOnceBlock;
+    block.dead |= index == 0;
     block.module = block.dead ? kNoModule : module_of_[index];
   }
   out.add_copy(Part::Blocks, std::span<const Block>(blocks));

@@ -60,8 +60,8 @@ struct TranslationOptions {
   TraceForm form = TraceForm::Records;
   bool addresses =
       false;  // with TraceForm::Spaced: what is needed to tell all addresses is stored too (address_slots.h)
-  /// Set of Risk. In a spaced trace each instruction of these takes a word at least, and so does in a block of
-  /// Variant::UpTo what a lane near its overflow counts.
+  /// Set of Risk. In a spaced trace each instruction of these takes a word at least, and so does in a bounded
+  /// block what a lane near its overflow counts.
   std::uint8_t risks = 0;
   bool logs = false;  // with addresses: Variant::Logged is wanted
   /// Of these, Variant::Full tells of accesses to some lines (LineWatch); null: of none. They may become more.

@@ -110,9 +110,12 @@ inline std::optional<ExitKind> SuperblockBuilder::refusal(PathStep& step) {
   if (options_.addresses) {
     if (const auto kind = refusal_of_addresses(step)) return kind;
   }
+  if (is_up_to(walk_.variant) && (options_.addresses ? step.risky : counts_near(insn, true)) &&
+      ++walk_.risky > most_risky(walk_.variant))
+    return ExitKind::Direct;
   if (!fits32(insn.pc - walk_.pc)) return ExitKind::Direct;
   if (walk_.variant == Variant::Logged && !can_be_logged(insn, step.slots)) return ExitKind::NeedsStep;
-  if (walk_.variant == Variant::Quiet && (walk_.unseen || may_bring_closer(insn))) return ExitKind::NeedsStep;
+  if (walk_.variant == Variant::Quiet && (walk_.unseen || counts_near(insn, false))) return ExitKind::NeedsStep;
   if (walk_.variant != Variant::Step) {
     if (needs_step(insn)) return ExitKind::NeedsStep;
     if (const Mark mark = source_.mark(insn)) {
@@ -133,7 +136,6 @@ std::optional<ExitKind> SuperblockBuilder::refusal_of_addresses(PathStep& step) 
     return ExitKind::Direct;
   }
   step.risky = is_risky(step.insn);
-  if (is_up_to(walk_.variant) && step.risky && ++walk_.risky > most_risky(walk_.variant)) return ExitKind::Direct;
   return std::nullopt;
 }
 
@@ -151,15 +153,16 @@ bool SuperblockBuilder::is_risky(const Insn& insn) {
       ((risks & kRiskStore) != 0 && insn.facts.stores != 0) ||
       ((risks & kRiskBranch) != 0 && insn.facts.branch != arch::BranchKind::None))
     return true;
-  return may_bring_closer(insn);
+  return counts_near(insn, false);
 }
 
-// Whether it has an event of a lane that may be close to its overflow, and in which plain instructions do not count.
-bool SuperblockBuilder::may_bring_closer(const Insn& insn) {
+// Whether it has an event of a lane that may be close to its overflow.
+// plain  of one in which every instruction counts, too
+bool SuperblockBuilder::counts_near(const Insn& insn, bool plain) {
   for (const bool taken : {false, true}) {
     const auto counts = fact_counts_.of(insn.facts, taken);
     for (std::size_t lane = 0; lane < counts.size(); ++lane) {
-      if (counts[lane] != 0 && store_.counts().near(lane) && !lanes_.counts_plain(lane)) return true;
+      if (counts[lane] != 0 && store_.counts().near(lane) && (plain || !lanes_.counts_plain(lane))) return true;
     }
   }
   return false;

@@ -56,7 +56,7 @@ class SuperblockBuilder {
   bool worth_following(std::uint64_t target) const;
   bool needs_step(const Insn& insn) const;
   bool is_risky(const Insn& insn);
-  bool may_bring_closer(const Insn& insn);
+  bool counts_near(const Insn& insn, bool plain);
 
   CodeSource& source_;
   const LaneSet& lanes_;

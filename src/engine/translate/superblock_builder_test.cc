@@ -110,7 +110,7 @@ TEST_F(SuperblockBuilderTest, EndsWhereThereIsATranslation) {
   add(kPc + 4);
   EXPECT_THAT(pcs(collect()), ElementsAre(0, 2));
   expect_end(collect(), ExitKind::Direct, 4);
-  EXPECT_THAT(pcs(collect(Variant::Once)), ElementsAre(0, 2, 4, 6));
+  EXPECT_THAT(pcs(collect(Variant::UpTo32)), ElementsAre(0, 2, 4, 6));
 }
 
 TEST_F(SuperblockBuilderTest, TheWayOfABlockIsGoneAgainWhateverWasTranslatedSince) {

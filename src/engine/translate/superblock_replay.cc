@@ -80,7 +80,7 @@ void SuperblockReplay::keep(std::uint32_t block, const Path& path) {
 
 const Retirements& SuperblockReplay::retirements(std::uint32_t block, unsigned instructions) {
   Retirements& of_block = kept(block);
-  if (block == BlockStore::kOnceBlock || of_block.insns.size() < instructions) {
+  if (of_block.insns.size() < instructions) {
     const Block& described = store_.block(block);
     of_block = retirements_of(builder_.replay(described, std::max<unsigned>(instructions, described.instructions)));
     check_exits(described, of_block);
@@ -109,28 +109,24 @@ void SuperblockReplay::check_exits(const Block& block, const Retirements& path) 
 }
 
 std::span<const std::uint16_t> SuperblockReplay::sums_to(std::uint32_t exit_id) {
-  if (exit_id < BlockStore::kFirstKept) {
-    sums_.clear();
-    put_sums_to(exit_id, sums_);
-    return sums_;
-  }
   if (exit_id >= kept_sums_at_.size()) kept_sums_at_.resize(store_.exits());
   std::uint32_t& at = kept_sums_at_[exit_id];
   if (at == 0) {
     at = static_cast<std::uint32_t>(kept_sums_.size() + 1);
     kept_sums_.push_back(static_cast<std::uint16_t>((store_.exit(exit_id).instructions + 1u) * lanes_.size()));
-    put_sums_to(exit_id, kept_sums_);
+    keep_sums_to(exit_id);
   }
   return {kept_sums_.data() + at, kept_sums_[at - 1]};
 }
 
 /// Not the block's own behind the last instruction: a branch may leave there that the block follows.
-void SuperblockReplay::put_sums_to(std::uint32_t exit_id, std::vector<std::uint16_t>& sums) {
+void SuperblockReplay::keep_sums_to(std::uint32_t exit_id) {
   const Exit& exit = store_.exit(exit_id);
   const auto& of_block = retirements(exit.block, exit.instructions).sums;
-  sums.insert(sums.end(), of_block.begin(), of_block.begin() + std::ptrdiff_t(exit.instructions * lanes_.size()));
+  kept_sums_.insert(kept_sums_.end(), of_block.begin(),
+                    of_block.begin() + std::ptrdiff_t(exit.instructions * lanes_.size()));
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
-    sums.push_back(static_cast<std::uint16_t>(store_.counts().at(exit_id, lane)));
+    kept_sums_.push_back(static_cast<std::uint16_t>(store_.counts().at(exit_id, lane)));
 }
 
 std::span<const std::uint16_t> SuperblockReplay::sums_into(std::uint32_t block, unsigned instructions) {
@@ -142,7 +138,6 @@ std::span<const std::uint16_t> SuperblockReplay::sums_into(std::uint32_t block, 
 // ---- branches -------------------------------------------------------------------------------------------------
 
 const std::vector<PathBranch>& SuperblockReplay::branches_to(std::uint32_t exit_id) {
-  if (exit_id < BlockStore::kPathLeft) branches_.erase(exit_id);
   if (const auto found = branches_.find(exit_id); found != branches_.end()) return found->second;
   return branches_.emplace(exit_id, find_branches_to(store_.exit(exit_id))).first->second;
 }

@@ -57,7 +57,7 @@ class SuperblockReplay {
   Retirements& kept(std::uint32_t block);
   Retirements retirements_of(const Path& path);
   void check_exits(const Block& block, const Retirements& path);
-  void put_sums_to(std::uint32_t exit_id, std::vector<std::uint16_t>& sums);
+  void keep_sums_to(std::uint32_t exit_id);
   std::vector<PathBranch> find_branches_to(const Exit& exit);
   static void add_branch(const PathStep& step, const Exit* exit, std::vector<PathBranch>& branches);
   std::span<const PathInsn> describe(const Path& path, const Exit* exit);
@@ -70,7 +70,7 @@ class SuperblockReplay {
   std::vector<Retirements> retirements_;     // by block, as far as somebody asked
   std::vector<std::uint16_t> kept_sums_;     // of sums_to(): how many, and they, of one exit behind the other's
   std::vector<std::uint32_t> kept_sums_at_;  // by exit, as far as somebody asked; 0: not there
-  std::vector<std::uint16_t> sums_;          // scratch of sums_to() and sums_into()
+  std::vector<std::uint16_t> sums_;          // scratch of sums_into()
   std::vector<PathInsn> path_insns_;         // scratch of describe()
 };
 

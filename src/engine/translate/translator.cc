@@ -83,20 +83,6 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint3
   return store_.block(index);
 }
 
-const Block& Translator::once(std::uint64_t pc, std::uint64_t instructions) {
-  const auto limit = static_cast<unsigned>(std::min<std::uint64_t>(instructions, options_.max_instructions));
-  const Path& path = builder_.collect(pc, Variant::Once, limit);
-  Block block;
-  block.pc = pc;
-  block.variant = Variant::Once;
-  const std::uint32_t index = store_.begin(block);
-  Emitter out = space_.open_once();
-  emitter_.emit(path, block, index, false, out);
-  // A store into the code that it is made of must fault, as for any other.
-  path.for_each_page([this](std::uint64_t page) { note_page(page); });
-  return store_.add(block);
-}
-
 void Translator::note_pages(const Path& path, std::uint32_t block) {
   std::uint64_t listed = ~std::uint64_t{0};  // no page
   path.for_each_page([&](std::uint64_t page) {

@@ -40,11 +40,9 @@ class Translator {
   Translator& operator=(const Translator&) = delete;
 
   // ---- translations
-  /// The translation of `pc`, of any variant but Once, made if need be. The reference holds until the next call.
+  /// The translation of `pc`, made if need be. The reference holds until the next call.
   /// from: the exit, not linked yet, that leads there now.
   const Block& get(std::uint64_t pc, Variant variant, std::uint32_t from = kNone);
-  /// A translation of at most `instructions` from `pc`, which the next call overwrites.
-  const Block& once(std::uint64_t pc, std::uint64_t instructions);
   /// Drops every translation of code in [start, end).
   void invalidate(std::uint64_t start, std::uint64_t end) { linker_.invalidate(start, end); }
   /// Drops those that run the instruction at `pc`.
