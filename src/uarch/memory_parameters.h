@@ -16,6 +16,12 @@ inline constexpr unsigned kPageBits = 12;
 inline constexpr unsigned kLinesPerPage = 1U << (kPageBits - kLineBits);
 inline constexpr unsigned kMaxCores = 64;  // sharers are a word
 
+/// What a locked operation on two lines takes more than one within a line, which locks the bus.
+/// source: Linux, "Bus lock detection and handling" (Documentation/arch/x86/buslock.rst): "typically >1000 cycles
+/// slower"; Intel's support for "~1000 cycles", as E. Rigtorp, "Performance impact of split locks", quotes it. Both say
+/// it of all processors, and no figure of one alone in cycles was found.
+inline constexpr std::uint32_t kSplitLockCycles = 1000;
+
 struct CacheParameters {
   std::uint64_t bytes = 0;
   std::uint32_t ways = 0;
@@ -83,6 +89,7 @@ struct MemoryParameters {
   std::uint32_t split_cycles = 0;            // in addition, when an access crosses a line
   std::uint32_t page_split_cycles = 0;       // of a load, in addition to that, when it crosses a page
   std::uint32_t lock_cycles = 0;             // a locked read-modify-write that hits L1
+  std::uint32_t split_lock_cycles = 0;       // in addition, when it crosses a line: it locks the bus
   // A general register's data comes from the store at once where both are of the same bytes; or only where they write
   // the address alike.
   bool renames_memory = false;

@@ -120,6 +120,7 @@ constexpr Row kRows[] = {
     ZS_KEY("page-walkers", memory.page_walkers),
     ZS_KEY("pde-cache", memory.pde_cache),
     ZS_KEY("snoop-hit.cycles", memory.snoop_hit_cycles),
+    ZS_KEY("split-lock.cycles", memory.split_lock_cycles),
     ZS_KEY("split.cycles", memory.split_cycles),
     ZS_KEY("stlb.cycles", memory.stlb_hit_cycles),
     ZS_KEY("stlb.entries", memory.stlb.entries_4k),

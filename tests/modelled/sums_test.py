@@ -50,7 +50,6 @@ def differences(found):
     front = found["idq_uops_not_delivered.core"]
     speculated = found["uops_issued.any"] - found["uops_retired.retire_slots"] + WIDTH * found["int_misc.recovery_cycles"]
     back = slots - front - speculated - found["uops_retired.retire_slots"]
-    rounding = slots / 1000 + 100  # of whole uops and cycles that processes and threads end with
     rules = {
         "loads are L1 hits, L1 misses and fill-buffer hits": load["l1_hit"] + load["l1_miss"] + load["fb_hit"] == found["mem_inst_retired.all_loads"],
         "L1 misses are L2 hits and L2 misses": load["l2_hit"] + load["l2_miss"] == load["l1_miss"],
@@ -66,7 +65,7 @@ def differences(found):
         "what comes to the last level comes into L2, and beside it only lines that were written in L1 and had left L2":
             0 <= found["l2_lines_in.all"] - llc <= l2["all_rfo"],
         "no more misses the last level than comes to it": found["longest_lat_cache.miss"] <= llc,
-        "slots are those of front end, speculation, retirement and back end": min(front, speculated, back) >= -rounding,
+        "slots are those of front end, speculation, retirement and back end": min(front, speculated, back) >= 0,
     }
     return [rule for rule, holds in rules.items() if not holds]
 

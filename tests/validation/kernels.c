@@ -114,9 +114,12 @@ static uint64_t locked_add(long rounds) {
   for (long i = 0; i < rounds; ++i) __atomic_fetch_add(&word, 1, __ATOMIC_SEQ_CST);
   return word & 1;
 }
+/* As the published loop: it reads the word first, and again when somebody else was faster. */
 static uint64_t compare_and_swap(long rounds) {
-  uint64_t seen = word;
-  for (long i = 0; i < rounds; ++i) __atomic_compare_exchange_n(&word, &seen, seen + 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+  for (long i = 0; i < rounds; ++i) {
+    uint64_t seen = __atomic_load_n(&word, __ATOMIC_SEQ_CST);
+    while (!__atomic_compare_exchange_n(&word, &seen, seen + 1, 1, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) continue;
+  }
   return word & 1;
 }
 
@@ -139,6 +142,12 @@ static uint64_t chase_behind(long rounds, size_t distance) {
     __asm__ volatile(".rept 50\n movb $0, (%1)\n mov (%0), %0\n .endr" : "+r"(here) : "r"(stored) : "memory");
   }
   return (uint64_t)here & 1;
+}
+/* Locked additions `at` bytes into a page. */
+static uint64_t locked_add_at(long rounds, size_t at) {
+  char* const here = field + at;
+  for (long i = 0; i < rounds; ++i) __asm__ volatile("lock addq $1, (%0)" : : "r"(here) : "memory");
+  return 0;
 }
 /* Independent stores, likewise. */
 static uint64_t stores_at(long rounds, size_t at) {
@@ -323,6 +332,8 @@ int main(int argc, char** argv) {
     result = lines_of_a_set(rounds, bytes);
   } else if (strcmp(name, "add") == 0) {
     result = locked_add(rounds);
+  } else if (strcmp(name, "add_at") == 0) {
+    result = locked_add_at(rounds, bytes);
   } else if (strcmp(name, "cas") == 0) {
     result = compare_and_swap(rounds);
   } else if (strcmp(name, "count") == 0) {

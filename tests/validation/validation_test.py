@@ -36,6 +36,8 @@ ALIASES = "5 cycles each in Intel's tuning guides (ADDRESS_ALIAS), as FreeBSD's 
 DAXPY = "Lemire, 4K aliasing and 32-byte alignment (2018)"
 DIVISIONS = "Fog, instruction tables (Skylake): DIV r32"
 
+SPLIT_LOCKS = "Linux, bus lock detection and handling: more than 1,000 cycles; ~1,000 as Rigtorp quotes Intel"
+MODELS = ("westmere", "haswell", "skylake-server", "icelake-server", "sapphire-rapids", "zen4")
 SPLITS = "one cycle each in Intel's top-down formulas (Split_Stores)"
 
 
@@ -49,6 +51,11 @@ CASES = [
     ("random 64-byte store, L2 (128 KiB)", "skylake-server", CYCLES, ("stores", 128 * KIB), 3, 30, STORES),
     ("random 64-byte store, L3 (4 MiB)", "skylake-server", CYCLES, ("stores", 4 * MIB), 5.5, 30, STORES),
     ("locked add, alone", "skylake-server", CYCLES, ("add", 0), 18.2, 35, ATOMICS),
+    *(("locked add on two lines, beyond one on one", cpu, CYCLES, ("add_at", 60, 0), 1000, 30, SPLIT_LOCKS) for cpu in MODELS),
+    *(("split loads of one, each", cpu, loads, ("add_at", 60), 1, 1, "arithmetic: a locked addition is one load and one store") for cpu, loads in
+      (("skylake-server", "mem_inst_retired.split_loads"), ("haswell", "mem_uops_retired.split_loads"), ("zen4", "ls_misal_loads.ma64"))),
+    *(("split stores of one, each", cpu, stores, ("add_at", 60), 1, 1, "arithmetic: a locked addition is one load and one store") for cpu, stores in
+      (("skylake-server", "mem_inst_retired.split_stores"), ("haswell", "mem_uops_retired.split_stores"))),
     ("compare and swap, alone", "skylake-server", CYCLES, ("cas", 0), 31.2, 35, ATOMICS),
     ("addition to memory, each to the one before", "haswell", CYCLES, ("count", 0), 6, 10, FORWARDING),
     ("addition to memory, each to the one before", "skylake-server", CYCLES, ("count", 0), 5.5, 10, FORWARDING),

@@ -55,6 +55,8 @@ constexpr std::array kFamilies{
     Family{"ls_tlb_flush",                     "TLBs"},
     Family{"ic_tag_hit_miss",                  "caches"},
     Family{"op_cache_hit_miss",                "caches"},
+    Family{"assists.fp",                       "values of operands"},
+    Family{"fp_assist",                        "values of operands"},
     Family{"fp_",                              "kinds of instructions"},
     Family{"packed_int_op_type",               "kinds of instructions"},
     Family{"sse_avx_ops_retired",              "kinds of instructions"},

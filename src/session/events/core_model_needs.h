@@ -5,8 +5,8 @@
 
 namespace zs::session {
 
-/// "caches", "TLBs", "branch predictor", "transactional memory", "cycles", "kinds of instructions", "interrupts" or
-/// "instruction-based sampling".
+/// "caches", "TLBs", "branch predictor", "transactional memory", "cycles", "kinds of instructions", "values of
+/// operands", "interrupts" or "instruction-based sampling".
 /// event  a name as EVENT.UMASK, in any case
 std::string_view core_model_part_of(std::string_view event);
 

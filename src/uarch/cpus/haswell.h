@@ -81,6 +81,7 @@ inline constexpr CoreModel kHaswell1{
             .split_cycles = 7,
             .page_split_cycles = 100,
             .lock_cycles = 19,
+            .split_lock_cycles = kSplitLockCycles,
             .retired = arch::kHaswell1.retired_accesses,
             .prefetch = {.next_line = true,
                          .ip_stride = true,

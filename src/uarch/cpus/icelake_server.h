@@ -77,6 +77,7 @@ inline constexpr CoreModel kIcelakeServer1{
             .split_cycles = 7,
             .page_split_cycles = 5,
             .lock_cycles = 18,
+            .split_lock_cycles = kSplitLockCycles,
             .retired = arch::kIcelakeServer1.retired_accesses,
             .prefetch = {.next_line = true,
                          .ip_stride = true,

@@ -80,6 +80,7 @@ inline constexpr CoreModel kSapphireRapids1{
             .split_cycles = 7,
             .page_split_cycles = 5,
             .lock_cycles = 18,
+            .split_lock_cycles = kSplitLockCycles,
             .renames_memory = true,
             .renames_alike_only = true,
             .retired = arch::kSapphireRapids1.retired_accesses,

@@ -76,6 +76,7 @@ inline constexpr CoreModel kSkylakeServer1{
             .split_cycles = 7,
             .page_split_cycles = 5,
             .lock_cycles = 19,
+            .split_lock_cycles = kSplitLockCycles,
             .retired = arch::kSkylakeServer1.retired_accesses,
             .prefetch = {.next_line = true,
                          .ip_stride = true,

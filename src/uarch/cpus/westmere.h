@@ -76,6 +76,7 @@ inline constexpr CoreModel kWestmere1{
             .split_cycles = 7,
             .page_split_cycles = 100,
             .lock_cycles = 20,
+            .split_lock_cycles = kSplitLockCycles,
             .retired = arch::kWestmere1.retired_accesses,
             .prefetch = {.next_line = true,
                          .ip_stride = true,

@@ -72,6 +72,7 @@ inline constexpr CoreModel kZen4V1{
             .blocked_forward_cycles = 13,
             .split_cycles = 1,
             .lock_cycles = 17,
+            .split_lock_cycles = kSplitLockCycles,
             .renames_memory = true,
             .prefetch = {.next_line = true,
                          .ip_stride = true,

@@ -390,8 +390,13 @@ class Hierarchy final : public Paging<Parts> {
     outcome.forwarding = forwarding;
     outcome.latency += static_cast<std::uint32_t>(start - access.now);
     if (kLocked) outcome.latency += parameters_.lock_cycles - parameters_.l1d.load_to_use_cycles;
-    if (outcome.split) [[unlikely]]
+    if (outcome.split) [[unlikely]] {
       count(core, CoreSignal::SplitLoads);
+      if (kLocked) {
+        count(core, CoreSignal::SplitStores);
+        outcome.latency += parameters_.split_lock_cycles;
+      }
+    }
     if (outcome.tlb == TlbOutcome::Walk) [[unlikely]]
       count(core, CoreSignal::LoadStlbMiss);
     const bool as_l1 = kLocked && parameters_.retired.locked_as_l1;

@@ -388,6 +388,26 @@ TEST(MemorySystem, ALockedLoadTakesTheLineForWriting) {
   EXPECT_EQ(machine.count(CoreSignal::L2RfoHit) + machine.count(CoreSignal::L2RfoMiss), 0U);
 }
 
+TEST(MemorySystem, ALockedInstructionOnTwoLinesLocksTheBusAndIsASplitLoadAndASplitStore) {
+  for (const char* const model :
+       {"westmere", "haswell", "skylake-server", "icelake-server", "sapphire-rapids", "zen4"}) {
+    Machine machine(model);
+    for (const std::uint64_t line : {kData, kData + 64}) {
+      machine.load(line);
+      machine.store(line);
+    }
+    machine.wait(2000);
+    const Outcome locked = machine.memory().locked(0, {kData + 60, machine.now(), 8, 1});
+    EXPECT_TRUE(locked.split);
+    EXPECT_EQ(locked.latency, machine.parameters().lock_cycles + machine.parameters().split_cycles +
+                                  machine.parameters().split_lock_cycles)
+        << model;
+    EXPECT_GE(machine.parameters().split_lock_cycles, 900U) << model;
+    EXPECT_EQ(machine.count(CoreSignal::SplitLoads), 1U);
+    EXPECT_EQ(machine.count(CoreSignal::SplitStores), 1U);
+  }
+}
+
 TEST(MemorySystem, LockedLoadsCountAsL1HitsWhereTheProcessorSaysSo) {
   for (const bool skylake : {false, true}) {
     Machine machine(skylake ? "skylake-server" : "haswell");
