@@ -134,10 +134,11 @@ INSTANTIATE_TEST_SUITE_P(
                 "event list, column 1: not modelled: rtm_retired.start needs more of the core (transactional memory) "
                 "than its models have",
                 kList},
-        Refusal{"fp_assist.any",
-                "event list, column 1: not modelled: fp_assist.any needs more of the core (values of operands) than its "
-                "models have",
-                kList},
+        Refusal{
+            "fp_assist.any",
+            "event list, column 1: not modelled: fp_assist.any needs more of the core (values of operands) than its "
+            "models have",
+            kList},
         Refusal{"assists.fp",
                 "event list, column 1: not modelled: assists.fp (fp_assist.any) needs more of the core (values of "
                 "operands) than its models have",
