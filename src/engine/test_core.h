@@ -10,7 +10,7 @@
 
 namespace zs::engine {
 
-class FakeCore final : public arch::CoreFeed {
+class FakeCore : public arch::CoreFeed {
  public:
   struct Told {
     std::vector<std::uint64_t> pcs;
