@@ -142,8 +142,8 @@ class AsPerf(Traces):
         return run(tool, *words, "-i", "perf.data", folder=self.folder).stdout.splitlines()
 
     def without_stubs(self, lines):
-        """perf 6.1 has other names for stubs of linkage tables: none, which is an address, or _init."""
-        return [re.sub(r"(?<= )(\S*@plt|_init|\[unknown\]|0x[0-9a-f]{16})(\+0x[0-9a-f]+)?(?= |$)", "STUB", line) for line in lines]
+        """perf 6.1 has other names for stubs of linkage tables and for functions of stripped files: none, which is an address, or _init."""
+        return [re.sub(r"(?<= )(\S*@plt|func@0x[0-9a-f]+|_init|\[unknown\]|0x[0-9a-f]{16})(\+0x[0-9a-f]+)?(?= |$)", "STUB", line) for line in lines]
 
     def test_branches_line_by_line(self):
         for program in (self.build("-static"), self.build(), "/bin/true"):
