@@ -32,11 +32,11 @@ bool for_each_word(std::string_view text, const auto& take) {
 
 }  // namespace
 
-Result<std::vector<pid_t>> parse_ids(std::string_view option, std::string_view text) {
+Result<std::vector<pid_t>> parse_ids(std::string_view option, std::string_view text, pid_t least) {
   std::vector<pid_t> ids;
   const bool right = for_each_word(text, [&](std::string_view word) {
     pid_t id = 0;
-    if (!parse_number(word, id) || id == 0) return false;
+    if (!parse_number(word, id) || id < least) return false;
     ids.push_back(id);
     return true;
   });

@@ -27,7 +27,8 @@ struct Targets {
 };
 
 /// "1234" or "1234,1240". option  what they were given with, for messages
-Result<std::vector<pid_t>> parse_ids(std::string_view option, std::string_view text);
+/// least  the smallest that is one; in recordings 0 is: swapper
+Result<std::vector<pid_t>> parse_ids(std::string_view option, std::string_view text, pid_t least = 1);
 
 /// "0-3,7" as the kernel and perf write lists of CPUs.
 Result<std::vector<int>> parse_cpus(std::string_view text);

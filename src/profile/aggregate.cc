@@ -410,7 +410,7 @@ void Aggregator::take_sample(Table& table, const SampleRecord& record, const Per
   hit.comm = intern(spaces_.comm(sample.pid, sample.tid));
   hit.process_comm = intern(spaces_.comm(sample.pid, sample.pid));
   hit.location = symbolizer_.locate(spaces_, sample.pid, sample.ip, record.cpumode);
-  if (!has_lines(options_.only, hit)) return;
+  if (!options_.only.empty() && !has_lines(options_.only, hit)) return;
   hit.frame = frames_.of(hit.location);
 
   static const std::vector<ChainEntry> none;

@@ -60,6 +60,17 @@ void each_child(Dwarf_Die* die, Take take) {
   each_child(die, progress, take);
 }
 
+/// take(start, end) for each piece of code that an entry has, a compilation unit or a function.
+template <typename Take>
+void each_range(Dwarf_Die* die, Take take) {
+  Dwarf_Addr base = 0;
+  Dwarf_Addr start = 0;
+  Dwarf_Addr end = 0;
+  for (std::ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &start, &end)) > 0;) {
+    if (start < end) take(start, end);
+  }
+}
+
 /// 0: not said, or more than can be.
 std::uint64_t bytes_of(Dwarf_Die type);
 bool is_struct(int tag);  // class and union too

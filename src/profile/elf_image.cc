@@ -21,6 +21,7 @@
 
 #include "profile/build_id.h"
 #include "profile/demangle.h"
+#include "profile/dwarf_dies.h"
 #include "profile/elf_sections.h"
 #include "profile/framed_functions.h"
 #include "profile/go_functions.h"
@@ -314,10 +315,7 @@ void ElfImage::Impl::add_plt_names() {
 void ElfImage::Impl::read_unit_ranges() {
   unit_ranges_read_ = true;
   for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module_, unit, &unit_bias_)) != nullptr;) {
-    Dwarf_Addr base = 0, start = 0, end = 0;
-    for (std::ptrdiff_t at = 0; (at = dwarf_ranges(unit, at, &base, &start, &end)) > 0;) {
-      if (start < end) unit_ranges_.push_back({start, end, unit});
-    }
+    dwarf::each_range(unit, [&](Dwarf_Addr start, Dwarf_Addr end) { unit_ranges_.push_back({start, end, unit}); });
   }
   std::stable_sort(unit_ranges_.begin(), unit_ranges_.end(),
                    [](const UnitRange& a, const UnitRange& b) { return a.start < b.start; });

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "profile/elf_sections.h"
 
@@ -68,6 +69,18 @@ std::uint64_t number(const std::uint8_t* from, std::size_t width, bool is_signed
   return is_signed ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused) : value;
 }
 
+/// Where the function of an FDE lies: start and size; nothing if that is said in a way that compilers do not use here.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> range_of(const Dwarf_FDE& function, std::uint8_t encoding,
+                                                                const Loaded& section) {
+  const std::size_t width = width_of(encoding);
+  const unsigned relative_to = encoding & 0xF0U;
+  if (width == 0 || (relative_to != DW_EH_PE_pcrel && relative_to != DW_EH_PE_absptr)) return std::nullopt;
+  if (section.end() - function.start < static_cast<std::ptrdiff_t>(2 * width)) return std::nullopt;
+  std::uint64_t start = number(function.start, width, (encoding & DW_EH_PE_signed) != 0);
+  if (relative_to == DW_EH_PE_pcrel) start += section.address_of(function.start);
+  return std::pair(start, number(function.start + width, width, false));
+}
+
 }  // namespace
 
 void each_framed_function(Elf* elf, const std::function<void(std::uint64_t start, std::uint64_t size)>& visit) {
@@ -87,16 +100,7 @@ void each_framed_function(Elf* elf, const std::function<void(std::uint64_t start
     }
     const auto common = encodings.find(entry.fde.CIE_pointer);
     if (common == encodings.end() || !common->second) continue;
-    const std::uint8_t encoding = *common->second;
-    const std::size_t width = width_of(encoding);
-    const bool is_relative = (encoding & 0x70) == DW_EH_PE_pcrel;
-    if (width == 0 || (!is_relative && (encoding & 0x70) != DW_EH_PE_absptr) || (encoding & DW_EH_PE_indirect) != 0 ||
-        section.end() - entry.fde.start < static_cast<std::ptrdiff_t>(2 * width)) {
-      continue;
-    }
-    std::uint64_t start = number(entry.fde.start, width, (encoding & DW_EH_PE_signed) != 0);
-    if (is_relative) start += section.address_of(entry.fde.start);
-    visit(start, number(entry.fde.start + width, width, false));
+    if (const auto range = range_of(entry.fde, *common->second, section)) visit(range->first, range->second);
   }
 }
 

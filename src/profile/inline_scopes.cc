@@ -10,17 +10,6 @@
 namespace zs::profile::dwarf {
 namespace {
 
-/// take(start, end) for each piece of code that an entry has.
-template <typename Take>
-void each_range(Dwarf_Die* die, Take take) {
-  Dwarf_Addr base = 0;
-  Dwarf_Addr start = 0;
-  Dwarf_Addr end = 0;
-  for (std::ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &start, &end)) > 0;) {
-    if (start < end) take(start, end);
-  }
-}
-
 bool holds_functions(int tag) { return tag == DW_TAG_namespace || tag == DW_TAG_module || is_struct(tag); }
 bool is_block(int tag) { return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block; }
 
@@ -113,7 +102,7 @@ void InlineScopes::add_scopes(Function& function, Dwarf_Die* die, std::size_t pa
   });
 }
 
-/// What `die` has of the function's code is `scope`'s from now on: entries are told before those within them.
+/// What `die` has of the function's code is `scope`'s from now on: an entry comes before those within it.
 void InlineScopes::cover(Function& function, Dwarf_Die* die, std::size_t scope) {
   std::map<Dwarf_Addr, std::size_t>& map = function.scope_from;
   each_range(die, [&](Dwarf_Addr start, Dwarf_Addr end) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -29,16 +28,6 @@ const std::string& Symbol::name() const {
 
 void SymbolTable::add(ImageAddress start, std::uint64_t size, std::string linkage_name, Symbol::Binding binding,
                       bool code) {
-  add_to(symbols_, start, size, std::move(linkage_name), binding, code);
-}
-
-void SymbolTable::add_without_symbol(ImageAddress start, std::uint64_t size, std::string name) {
-  if (name.empty()) name = fmt::format("func@{:#x}", value(start));
-  add_to(without_symbol_, start, size, std::move(name), Symbol::Binding::Local, true);
-}
-
-void SymbolTable::add_to(std::vector<Symbol>& symbols, ImageAddress start, std::uint64_t size, std::string linkage_name,
-                         Symbol::Binding binding, bool code) const {
   if (linkage_name.empty() || value(start) + size < value(start)) return;
   Symbol symbol;
   symbol.start = start;
@@ -47,7 +36,11 @@ void SymbolTable::add_to(std::vector<Symbol>& symbols, ImageAddress start, std::
   if (names_ == Names::AsLinked) symbol.name_ = symbol.linkage_name;
   symbol.binding = binding;
   symbol.code = code;
-  symbols.push_back(std::move(symbol));
+  symbols_.push_back(std::move(symbol));
+}
+
+void SymbolTable::add_without_symbol(ImageAddress start, std::uint64_t size, std::string name) {
+  without_symbol_.push_back({start, size, std::move(name)});
 }
 
 void SymbolTable::sort() {
@@ -59,17 +52,21 @@ void SymbolTable::sort() {
 }
 
 void SymbolTable::take_without_symbol() {
-  std::erase_if(without_symbol_, [this](const Symbol& function) {
+  std::erase_if(without_symbol_, [this](const WithoutSymbol& function) {
     return find(function.start) != nullptr || std::ranges::binary_search(symbols_, function.start, {}, &Symbol::start);
   });
-  std::ranges::move(without_symbol_, std::back_inserter(symbols_));
+  if (without_symbol_.empty()) return;  // of most files, which are not stripped
+  for (WithoutSymbol& function : without_symbol_) {
+    if (function.name.empty()) function.name = fmt::format("func@{:#x}", value(function.start));
+    add(function.start, function.size, std::move(function.name), Symbol::Binding::Local, true);
+  }
   without_symbol_ = {};
+  sort();
 }
 
 void SymbolTable::finish(ImageAddress limit) {
   sort();
   take_without_symbol();
-  sort();
   for (std::size_t i = 0; i < symbols_.size(); ++i) {
     Symbol& symbol = symbols_[i];
     if (symbol.end != symbol.start) continue;

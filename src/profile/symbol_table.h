@@ -1,8 +1,8 @@
 // The symbols of one image, sorted, each address owned by at most one of them.
 // Where several stand at one address the choice is perf's, so that both tools name the same function: one with a size
 // before one without, strong before weak, global before local, fewer leading underscores, the longer name.
-// A symbol without a size reaches to the next one. Functions of a stripped file, which only call frame information
-// tells of, are named by where they begin, "func@0x4e26d0".
+// A symbol without a size reaches to the next one. Functions of a stripped file are known from other tables of it, some
+// without a name.
 #pragma once
 
 #include <cstdint>
@@ -47,14 +47,18 @@ class SymbolTable {
   const std::vector<Symbol>& symbols() const { return symbols_; }
 
  private:
-  void add_to(std::vector<Symbol>& symbols, ImageAddress start, std::uint64_t size, std::string linkage_name,
-              Symbol::Binding binding, bool code) const;
+  struct WithoutSymbol {
+    ImageAddress start{};
+    std::uint64_t size = 0;
+    std::string name;  // "": there is none
+  };
+
   void sort();
   void take_without_symbol();
 
   Names names_;
-  std::vector<Symbol> symbols_;         // by start
-  std::vector<Symbol> without_symbol_;  // until finish()
+  std::vector<Symbol> symbols_;                // by start
+  std::vector<WithoutSymbol> without_symbol_;  // until finish()
 };
 
 }  // namespace zs::profile

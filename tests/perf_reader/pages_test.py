@@ -286,7 +286,8 @@ class Places(InFolder):
                 self.assertNotIn("%", self.zeroskid("report", "-i", "listed.data", option, "1").stdout)
         wrong = self.zeroskid("report", "-i", "listed.data", "--pid", "12,x")
         self.assertEqual((wrong.returncode, wrong.stdout), (129, ""))
-        self.assertIn("--pid: 'x' is no number", wrong.stderr)
+        self.assertIn("--pid 12,x: not the number of a process or thread", wrong.stderr)
+        self.assertEqual(self.zeroskid("report", "-i", "listed.data", "--pid", "0").returncode, 0)  # swapper, of other recordings
 
     def test_of_compressed_sections(self):
         for kind in ("zlib", "zstd", "zlib-gnu"):

@@ -12,6 +12,7 @@
 #include "cli/command/verb.h"
 #include "cli/command/words.h"
 #include "cli/report/recording_input.h"
+#include "host/targets.h"
 #include "report/class_text.h"
 #include "report/header_text.h"
 #include "report/report_text.h"
@@ -85,29 +86,21 @@ std::optional<int> parse(const Arguments& arguments, ReportOptions& options) {
 int refuse_report(const Error& error) { return refuse("report", error); }
 
 std::vector<std::string> names_in(const std::string& list) {
-  std::vector<std::string> names;
-  for (const std::string_view name : list.empty() ? std::vector<std::string_view>{} : items_of(list)) {
-    names.emplace_back(name);
-  }
-  return names;
+  if (list.empty()) return {};
+  const std::vector<std::string_view> names = items_of(list);
+  return {names.begin(), names.end()};
 }
 
-Result<std::vector<std::int32_t>> numbers_in(const std::string& list, const char* option) {
-  std::vector<std::int32_t> numbers;
-  for (const std::string& name : names_in(list)) {
-    std::int32_t& number = numbers.emplace_back();
-    const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (failure != std::errc{} || end != name.data() + name.size()) {
-      return Error{std::string(option) + ": '" + name + "' is no number", "it takes numbers: 100,101"};
-    }
-  }
-  return numbers;
+/// Of an option that names processes or threads; none if it was not given.
+Result<std::vector<pid_t>> ids_in(const std::string& list, const char* option) {
+  if (list.empty()) return std::vector<pid_t>{};
+  return host::parse_ids(option, list, 0);
 }
 
 Result<profile::SampleLists> lists_of(const ReportOptions& options) {
-  auto pids = numbers_in(options.pids, "--pid");
+  auto pids = ids_in(options.pids, "--pid");
   if (!pids) return pids.error();
-  auto tids = numbers_in(options.tids, "--tid");
+  auto tids = ids_in(options.tids, "--tid");
   if (!tids) return tids.error();
   return profile::SampleLists{names_in(options.comms), names_in(options.dsos), names_in(options.symbols),
                               std::move(*pids), std::move(*tids)};
