@@ -270,8 +270,9 @@ class Places(InFolder):
         def lines(command, *words):
             made = subprocess.run([*command, "report", "--stdio", "-i", "listed.data", *words], capture_output=True, text=True,
                                   cwd=self.here, check=True)
-            # dash is stripped: what has no names there perf shows by its addresses.
-            return [line.rstrip() for line in made.stdout.splitlines() if "%" in line and " dash " not in line]
+            # dash is stripped: what has no names there perf shows by its addresses. Below a page perf has a tip, a random one.
+            return [line.rstrip() for line in made.stdout.splitlines()
+                    if "%" in line and " dash " not in line and not line.startswith("#")]
 
         for words in (["-d", "libc.so.6,listed"], ["--dsos", f"{program},libc.so.6"], ["-S", "outer,step.0,main"], ["-c", "listed,none"],
                       ["-c", "listed,sh", "-S", "main,outer"]):
