@@ -19,20 +19,6 @@ void give_back(const InsnMeta& meta, std::uint64_t (&gprs)[16], std::uint64_t sl
   if (meta.map_register != 0) gprs[kTracePointer] = std::exchange(gprs[meta.map_register], slot_map);
 }
 
-/// Of stops that are looked at one after the other, `at` now: what is known of those behind it comes from afar, and
-/// each step below needs what the one before it asked for two stops ago.
-void prefetch_stops(const BlockStore& blocks, std::span<const PassedStop> stops, std::size_t at) {
-  const auto ahead = [&](std::size_t by) { return at + by < stops.size() ? &stops[at + by] : nullptr; };
-  const auto block_of = [&](const PassedStop& stop) -> const Block& { return blocks.block(stop.block); };
-  const auto meta_of = [&](const PassedStop& stop) -> const InsnMeta& {
-    return blocks.meta(block_of(stop), stop.index);
-  };
-  if (const PassedStop* const stop = ahead(6)) __builtin_prefetch(&block_of(*stop));
-  if (const PassedStop* const stop = ahead(4)) __builtin_prefetch(&meta_of(*stop));
-  if (const PassedStop* const stop = ahead(2))
-    __builtin_prefetch(reinterpret_cast<const void*>(block_of(*stop).pc_of(meta_of(*stop))));
-}
-
 }  // namespace
 
 std::uint64_t OverflowPoints::approach(std::uint64_t distance, std::uint32_t link_from) {
@@ -52,9 +38,7 @@ void OverflowPoints::retell() {
   const BlockStore& blocks = run_.translator->blocks();
   const std::span<const PassedStop> stops = passed_stops(run_.context);
   run_.visits.passed += stops.size();
-  for (std::size_t i = 0; i < stops.size(); ++i) {
-    prefetch_stops(blocks, stops, i);
-    const PassedStop& stop = stops[i];
+  for (const PassedStop& stop : stops) {
     run_.observer().told_late(stop.host_ticks);
     accountant_.tally.count_up_to_overflow();
     const Block& block = blocks.block(stop.block);
