@@ -122,8 +122,8 @@ struct CodeMark {
 /// A thread got to the marked instruction at `pc`.
 struct MarkVisit {
   std::uint64_t pc = 0;
-  /// What had retired before it and is not yet told to the PMUs: occurrences by lane, the lanes of each of
-  /// VirtualCpu::pmus in their order, one PMU behind the other. Empty: the PMUs have counted everything up to there.
+  /// What had retired before it and is not yet told to the PMUs: occurrences by accumulator, the accumulators of each
+  /// of VirtualCpu::pmus in their order, one PMU behind the other. Empty: the PMUs have counted everything up to there.
   std::span<const std::uint32_t> uncounted;
 };
 

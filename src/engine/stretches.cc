@@ -74,7 +74,7 @@ std::uint64_t Stretches::begin(const Allowance& allowed) {
 void Stretches::allow_passes() {
   if (!run_.translator->has_near() || run_.phased || run_.lock.contended()) return;
   for (pmu::Pmu* pmu : run_.thread->cpu.pmus) {
-    if (pmu->lanes().empty()) continue;
+    if (pmu->accumulators().empty()) continue;
     const pmu::Pmu::Repeating repeating = pmu->repeating(0);
     if (repeating.times == 0) return;
     const std::uint64_t events = repeating.events - 1;  // up to the overflow, without it

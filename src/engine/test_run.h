@@ -105,7 +105,7 @@ class RunTest : public testing::Test {
     thread.process->pid = 100;
     thread.cpu = cpu_;
     thread.core = cpu_.core;
-    thread.lanes_told.assign(pmu_.pmu.lanes().size(), 0);
+    thread.accumulators_told.assign(pmu_.pmu.accumulators().size(), 0);
     thread.pc = Pages::pc(0);
     run_.thread = &thread;
     run_.lock.acquire(thread);

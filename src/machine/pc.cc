@@ -229,7 +229,7 @@ class Pc::Impl : public InterruptSource,
     if (!pmi) return false;
     const pmu::Elapsed time = pmu_.time_headroom(pmu::ring_of(cpu_->cpl()));
     constexpr std::uint64_t kNoCounter = std::uint64_t{1} << 50;
-    return pmu_.wants_branches() || !pmu_.lanes(pmu::ring_of(cpu_->cpl())).empty() ||
+    return pmu_.wants_branches() || !pmu_.accumulators(pmu::ring_of(cpu_->cpl())).empty() ||
            std::min({time.core, time.reference, time.bus}) < kNoCounter;
   }
 

@@ -40,8 +40,8 @@ void RetirementFeed::look_closely(bool on) {
 /// Instructions that may retire unseen in that ring before a counter would do more than count.
 std::uint64_t RetirementFeed::room(pmu::Ring ring) const {
   std::uint64_t instructions = kLongAway;
-  const auto lanes = pmu_.lanes(ring);
-  for (std::size_t i = 0; i < lanes.size(); ++i) {
+  const auto accumulators = pmu_.accumulators(ring);
+  for (std::size_t i = 0; i < accumulators.size(); ++i) {
     instructions = std::min(instructions, pmu_.headroom(i, ring) / kMaxEventsPerTalliedInstruction);
   }
   return instructions;
@@ -49,12 +49,12 @@ std::uint64_t RetirementFeed::room(pmu::Ring ring) const {
 
 Watch RetirementFeed::watch(unsigned cpl) {
   ring_ = pmu::ring_of(cpl);
-  generation_[0] = pmu_.lanes_generation(pmu::Ring::User);
-  generation_[1] = pmu_.lanes_generation(pmu::Ring::Kernel);
+  generation_[0] = pmu_.accumulators_generation(pmu::Ring::User);
+  generation_[1] = pmu_.accumulators_generation(pmu::Ring::Kernel);
   branches_ = pmu_.wants_branches();
-  const bool counting = !pmu_.lanes(ring_).empty();
+  const bool counting = !pmu_.accumulators(ring_).empty();
   const std::uint64_t instructions = counting ? room(ring_) : kLongAway;
-  caching_ = counting && std::ranges::any_of(pmu_.lanes(ring_), LastLevelCache::counts);
+  caching_ = counting && std::ranges::any_of(pmu_.accumulators(ring_), LastLevelCache::counts);
   if (std::uint64_t control = 0; has_ibs_ && pmu_.rdmsr(arch::IbsOpCtl::msr, control))
     samples_ops_ = arch::IbsOpCtl{control}.has(arch::IbsOpCtl::enable);
   forced_each_ = wants_each();
@@ -93,9 +93,9 @@ void RetirementFeed::counted(std::uint64_t instructions) {
 void RetirementFeed::tallied(std::span<const Tally> tallies) {
   for (const Tally& tally : tallies) {
     const pmu::Ring ring = pmu::ring_of(tally.kind.cpl);
-    const auto lanes = pmu_.lanes(ring);
-    for (std::size_t i = 0; i < lanes.size(); ++i) {
-      const std::uint64_t events = lanes[i].count(tally.kind) * tally.times;
+    const auto accumulators = pmu_.accumulators(ring);
+    for (std::size_t i = 0; i < accumulators.size(); ++i) {
+      const std::uint64_t events = accumulators[i].count(tally.kind) * tally.times;
       if (events != 0) pmu_.count(i, events, ring);
     }
   }
@@ -113,8 +113,8 @@ void RetirementFeed::follow_mode() {
 
 void RetirementFeed::after_pmu_acted() {
   if (const auto fault = pmu_.take_ds_fault()) cpu_->raise_linear_fault(fault->address, fault->write);
-  if (generation_[0] != pmu_.lanes_generation(pmu::Ring::User) ||
-      generation_[1] != pmu_.lanes_generation(pmu::Ring::Kernel) || branches_ != pmu_.wants_branches() ||
+  if (generation_[0] != pmu_.accumulators_generation(pmu::Ring::User) ||
+      generation_[1] != pmu_.accumulators_generation(pmu::Ring::Kernel) || branches_ != pmu_.wants_branches() ||
       forced_each_ != wants_each()) {
     cpu_->watch_changed();
   }

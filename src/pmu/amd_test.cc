@@ -111,7 +111,7 @@ TEST(AmdPmu, CountsInBulkAsOneByOne) {
   Zen4 t;
   t.wr(kCtl0, kRetiredInstructions);
   t.wr(kCtr0, minus(10));
-  ASSERT_THAT(t.pmu.lanes(), SizeIs(1));
+  ASSERT_THAT(t.pmu.accumulators(), SizeIs(1));
   EXPECT_EQ(t.pmu.headroom(0), 9U);
   t.pmu.count(0, 9);
   EXPECT_EQ(t.rd(kCtr0), minus(1));

@@ -170,7 +170,7 @@ void Counters::run_sampling(unsigned sampler, bool runs, const arch::EventMeanin
   stale_ = true;
 }
 
-std::size_t Counters::Lanes::lane_of(const arch::EventMeaning& meaning) {
+std::size_t Counters::Accumulators::accumulator_of(const arch::EventMeaning& meaning) {
   for (std::size_t i = 0; i < count; ++i) {
     if (meanings[i].count == meaning.count) return i;
   }
@@ -178,23 +178,23 @@ std::size_t Counters::Lanes::lane_of(const arch::EventMeaning& meaning) {
   return count++;
 }
 
-void Counters::Lanes::add(Counter& counter) {
+void Counters::Accumulators::add(Counter& counter) {
   if (counter.tick != arch::Tick::None) {
     ticking[ticking_count++] = &counter;
     return;
   }
   if (!counter.conditional()) {
-    const std::size_t lane = lane_of(*counter.meaning);
-    members[lane][member_count[lane]++] = &counter;
+    const std::size_t accumulator = accumulator_of(*counter.meaning);
+    members[accumulator][member_count[accumulator]++] = &counter;
     return;
   }
   conditional[conditional_count++] = &counter;
   // INV counts where the event is absent, and E must see where it stops: both need every instruction.
   const bool needs_all = counter.edge || counter.invert;
-  stepwise |= 1U << lane_of(needs_all ? arch::kInstructions : *counter.meaning);
+  stepwise |= 1U << accumulator_of(needs_all ? arch::kInstructions : *counter.meaning);
 }
 
-bool Counters::Lanes::counts_as(const Lanes& other) const {
+bool Counters::Accumulators::counts_as(const Accumulators& other) const {
   return std::equal(meanings.begin(), meanings.begin() + count, other.meanings.begin(),
                     other.meanings.begin() + other.count,
                     [](const auto& a, const auto& b) { return a.count == b.count; });
@@ -203,7 +203,7 @@ bool Counters::Lanes::counts_as(const Lanes& other) const {
 void Counters::resolve() {
   stale_ = false;
   resolved_control_ = control_;
-  const std::array<Lanes, 2> before = std::exchange(rings_, {});
+  const std::array<Accumulators, 2> before = std::exchange(rings_, {});
   if (!status_.has(GlobalStatus::counters_frozen)) {
     for (Counter& counter : slots_) {
       if (!counter.counts() || (control_.raw() & counter.bit) == 0) continue;
@@ -223,16 +223,16 @@ void Counters::resolve() {
   }
   for (Counter& sampler : std::span(slots_).last(kSamplers)) {
     if (!sampler.counts()) continue;
-    for (Lanes& ring : rings_) ring.add(sampler);
+    for (Accumulators& ring : rings_) ring.add(sampler);
   }
   for (std::size_t ring = 0; ring < rings_.size(); ++ring) {
     if (!rings_[ring].counts_as(before[ring])) ++generations_[ring];
   }
 }
 
-std::span<const arch::EventMeaning> Counters::lanes(Ring ring) {
-  const Lanes& lanes = running(ring);
-  return std::span{lanes.meanings}.first(lanes.count);
+std::span<const arch::EventMeaning> Counters::accumulators(Ring ring) {
+  const Accumulators& accumulators = running(ring);
+  return std::span{accumulators.meanings}.first(accumulators.count);
 }
 
 std::uint32_t Counters::generation(Ring ring) {
@@ -240,22 +240,22 @@ std::uint32_t Counters::generation(Ring ring) {
   return generations_[static_cast<std::size_t>(ring)];
 }
 
-std::optional<std::size_t> Counters::lane_of(unsigned counter, Ring ring) {
-  const Lanes& lanes = running(ring);
-  for (std::size_t lane = 0; lane < lanes.count; ++lane) {
-    const auto members = std::span{lanes.members[lane]}.first(lanes.member_count[lane]);
-    if (std::ranges::find(members, &slot(counter)) != members.end()) return lane;
+std::optional<std::size_t> Counters::accumulator_of(unsigned counter, Ring ring) {
+  const Accumulators& accumulators = running(ring);
+  for (std::size_t accumulator = 0; accumulator < accumulators.count; ++accumulator) {
+    const auto members = std::span{accumulators.members[accumulator]}.first(accumulators.member_count[accumulator]);
+    if (std::ranges::find(members, &slot(counter)) != members.end()) return accumulator;
   }
   return std::nullopt;
 }
 
-std::uint64_t Counters::headroom(std::size_t lane, Ring ring) {
-  const Lanes& lanes = running(ring);
-  CHECK(lane < lanes.count);
-  if ((lanes.stepwise >> lane & 1) != 0) return 0;
+std::uint64_t Counters::headroom(std::size_t accumulator, Ring ring) {
+  const Accumulators& accumulators = running(ring);
+  CHECK(accumulator < accumulators.count);
+  if ((accumulators.stepwise >> accumulator & 1) != 0) return 0;
   std::uint64_t room = Pmu::kAsleep;
-  for (unsigned i = 0; i < lanes.member_count[lane]; ++i) {
-    const Counter& counter = *lanes.members[lane][i];
+  for (unsigned i = 0; i < accumulators.member_count[accumulator]; ++i) {
+    const Counter& counter = *accumulators.members[accumulator][i];
     if (counter.in(asleep_)) continue;
     if (arming_.armed(counter.bit)) return 0;
     room = std::min(room, counter.limit - counter.value - 1);
@@ -263,15 +263,16 @@ std::uint64_t Counters::headroom(std::size_t lane, Ring ring) {
   return room;
 }
 
-std::optional<Counters::Nearest> Counters::nearest(std::size_t lane, Ring ring) {
-  const Lanes& lanes = running(ring);
-  CHECK(lane < lanes.count);
-  if (lanes.stepwise != 0 || lanes.conditional_count != 0 || !arming_.armed().empty() || arming_.any_due())
+std::optional<Counters::Nearest> Counters::nearest(std::size_t accumulator, Ring ring) {
+  const Accumulators& accumulators = running(ring);
+  CHECK(accumulator < accumulators.count);
+  if (accumulators.stepwise != 0 || accumulators.conditional_count != 0 || !arming_.armed().empty() ||
+      arming_.any_due())
     return std::nullopt;
   const Counter* first = nullptr;
   std::uint64_t room = 0, others_room = std::numeric_limits<std::uint64_t>::max();
-  for (unsigned i = 0; i < lanes.member_count[lane]; ++i) {
-    const Counter& counter = *lanes.members[lane][i];
+  for (unsigned i = 0; i < accumulators.member_count[accumulator]; ++i) {
+    const Counter& counter = *accumulators.members[accumulator][i];
     if (counter.in(asleep_)) continue;
     const std::uint64_t own = counter.limit - counter.value - 1;
     if (first == nullptr || own < room) {
@@ -286,11 +287,11 @@ std::optional<Counters::Nearest> Counters::nearest(std::size_t lane, Ring ring) 
   return Nearest{.counter = CounterSet{first->bit}.first(), .others_room = others_room};
 }
 
-void Counters::count(std::size_t lane, std::uint64_t events, Ring ring) {
-  const Lanes& lanes = running(ring);
-  CHECK(lane < lanes.count && (lanes.stepwise >> lane & 1) * events == 0);
-  for (unsigned i = 0; i < lanes.member_count[lane]; ++i) {
-    Counter& counter = *lanes.members[lane][i];
+void Counters::count(std::size_t accumulator, std::uint64_t events, Ring ring) {
+  const Accumulators& accumulators = running(ring);
+  CHECK(accumulator < accumulators.count && (accumulators.stepwise >> accumulator & 1) * events == 0);
+  for (unsigned i = 0; i < accumulators.member_count[accumulator]; ++i) {
+    Counter& counter = *accumulators.members[accumulator][i];
     if (counter.in(asleep_)) continue;
     CHECK(events < counter.limit - counter.value && (!arming_.armed(counter.bit) || events == 0));
     counter.value += events;
@@ -325,13 +326,13 @@ void Counters::add_conditionally(Counter& counter, const arch::Retired& retired,
 }
 
 Counters::Step Counters::retire(const arch::Retired& retired) {
-  const Lanes& ring = running(ring_of(retired.cpl));
+  const Accumulators& ring = running(ring_of(retired.cpl));
   Step step;
-  for (std::size_t lane = 0; lane < ring.count; ++lane) {
-    if (ring.member_count[lane] == 0) continue;
-    const std::uint32_t events = ring.meanings[lane].count(retired);
+  for (std::size_t accumulator = 0; accumulator < ring.count; ++accumulator) {
+    if (ring.member_count[accumulator] == 0) continue;
+    const std::uint32_t events = ring.meanings[accumulator].count(retired);
     if (events == 0) continue;
-    for (Counter* const counter : std::span{ring.members[lane]}.first(ring.member_count[lane])) {
+    for (Counter* const counter : std::span{ring.members[accumulator]}.first(ring.member_count[accumulator])) {
       if (!counter->in(asleep_)) add(*counter, events, step);
     }
   }
@@ -349,19 +350,20 @@ void Counters::tick(Counter& counter, std::uint64_t events, Step& step) {
 }
 
 Counters::Step Counters::advance(const Elapsed& elapsed, Ring ring) {
-  const Lanes& lanes = running(ring);
+  const Accumulators& accumulators = running(ring);
   Step step;
-  for (unsigned i = 0; i < lanes.ticking_count; ++i)
-    tick(*lanes.ticking[i], elapsed.*clock_of(lanes.ticking[i]->tick), step);
+  for (unsigned i = 0; i < accumulators.ticking_count; ++i)
+    tick(*accumulators.ticking[i], elapsed.*clock_of(accumulators.ticking[i]->tick), step);
   return step;
 }
 
 Counters::Step Counters::pass(std::span<const std::uint64_t> events, Ring ring) {
-  const Lanes& lanes = running(ring);
-  CHECK(events.size() == lanes.count, events.size(), lanes.count);
+  const Accumulators& accumulators = running(ring);
+  CHECK(events.size() == accumulators.count, events.size(), accumulators.count);
   Step step;
-  for (std::size_t lane = 0; lane < lanes.count; ++lane) {
-    for (unsigned i = 0; i < lanes.member_count[lane]; ++i) tick(*lanes.members[lane][i], events[lane], step);
+  for (std::size_t accumulator = 0; accumulator < accumulators.count; ++accumulator) {
+    for (unsigned i = 0; i < accumulators.member_count[accumulator]; ++i)
+      tick(*accumulators.members[accumulator][i], events[accumulator], step);
   }
   return step;
 }
@@ -372,23 +374,23 @@ bool Counters::only_adds(Ring ring) {
 }
 
 bool Counters::records_time(Ring ring) {
-  const Lanes& lanes = running(ring);
-  return std::ranges::any_of(std::span{lanes.ticking}.first(lanes.ticking_count),
+  const Accumulators& accumulators = running(ring);
+  return std::ranges::any_of(std::span{accumulators.ticking}.first(accumulators.ticking_count),
                              [this](const Counter* counter) { return arming_.enabled(counter->bit); });
 }
 
 bool Counters::ticks_in(unsigned counter, Ring ring) {
-  const Lanes& lanes = running(ring);
-  const auto ticking = std::span{lanes.ticking}.first(lanes.ticking_count);
+  const Accumulators& accumulators = running(ring);
+  const auto ticking = std::span{accumulators.ticking}.first(accumulators.ticking_count);
   return std::ranges::any_of(ticking, [&](const Counter* c) { return c == &slot(counter); });
 }
 
 Elapsed Counters::time_headroom(Ring ring) {
-  const Lanes& lanes = running(ring);
+  const Accumulators& accumulators = running(ring);
   constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
   Elapsed room{kNever, kNever, kNever, kNever};
-  for (unsigned i = 0; i < lanes.ticking_count; ++i) {
-    const Counter& counter = *lanes.ticking[i];
+  for (unsigned i = 0; i < accumulators.ticking_count; ++i) {
+    const Counter& counter = *accumulators.ticking[i];
     std::uint64_t& least = room.*clock_of(counter.tick);
     least = std::min(least, counter.limit - counter.value - 1);
   }

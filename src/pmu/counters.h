@@ -34,14 +34,14 @@ class Counters {
  public:
   static constexpr unsigned kMaxGeneral = arch::GeneralCounter::msrs.count;
   static constexpr unsigned kMaxFixed = arch::FixedCounter::msrs.count;
-  static constexpr unsigned kMaxLanes =
+  static constexpr unsigned kMaxAccumulators =
       kMaxGeneral + kMaxFixed + 3;  // every counter its own, those of sampling, and "any instruction"
   /// The two of instruction-based sampling (pmu/ibs.h), among counters that are named by their bit.
   static constexpr unsigned kOpCounter = arch::kFirstFixedBit + kMaxFixed, kFetchCounter = kOpCounter + 1;
   static constexpr unsigned kOpCounterWidth = 27, kFetchCounterWidth = 20;
 
   explicit Counters(const arch::CpuModel& model);
-  Counters(const Counters&) = delete;  // the lanes point at the counters
+  Counters(const Counters&) = delete;  // the accumulators point at the counters
   Counters& operator=(const Counters&) = delete;
 
   // The registers, as software reads and writes them. Values were checked against their reserved bits before.
@@ -74,19 +74,20 @@ class Counters {
   void run_sampling(unsigned counter, bool runs, const arch::EventMeaning* meaning);
 
   // What retires: the meaning of these is pmu.h's.
-  std::span<const arch::EventMeaning> lanes(Ring ring);
+  std::span<const arch::EventMeaning> accumulators(Ring ring);
   std::uint32_t generation(Ring ring);
-  std::optional<std::size_t> lane_of(unsigned counter, Ring ring);
+  std::optional<std::size_t> accumulator_of(unsigned counter, Ring ring);
   void let_sleep(arch::CounterSet counters) { asleep_ = counters; }
-  std::uint64_t headroom(std::size_t lane, Ring ring);
-  void count(std::size_t lane, std::uint64_t events, Ring ring);
+  std::uint64_t headroom(std::size_t accumulator, Ring ring);
+  void count(std::size_t accumulator, std::uint64_t events, Ring ring);
   /// The one counter, named by its bit, that overflows with the event after headroom(), and how many events more the
-  /// others of the lane have room for; nothing where any instruction may matter to some counter beside its lane.
+  /// others of the accumulator have room for; nothing where any instruction may matter to some counter beside its
+  /// accumulator.
   struct Nearest {
     unsigned counter = 0;
     std::uint64_t others_room = 0;
   };
-  std::optional<Nearest> nearest(std::size_t lane, Ring ring);
+  std::optional<Nearest> nearest(std::size_t accumulator, Ring ring);
 
   struct Step {
     arch::CounterSet wrapped;    // went past their width
@@ -97,7 +98,7 @@ class Counters {
 
   /// Time. A PEBS counter that wraps here is recorded at the next retirement.
   Step advance(const Elapsed& elapsed, Ring ring);
-  /// The same of all lanes' events together.
+  /// The same of all accumulators' events together.
   Step pass(std::span<const std::uint64_t> events, Ring ring);
   /// Whether what retires does nothing but advance counters, as time does.
   bool only_adds(Ring ring);
@@ -125,20 +126,20 @@ class Counters {
   };
 
   /// The running counters of one ring, by what they count.
-  struct Lanes {
+  struct Accumulators {
     std::size_t count = 0;
-    std::array<arch::EventMeaning, kMaxLanes> meanings{};
-    std::array<std::array<Counter*, kSlots>, kMaxLanes> members{};  // those that add every event
-    std::array<std::uint8_t, kMaxLanes> member_count{};
-    std::uint32_t stepwise = 0;  // lanes, by bit, of which every event needs retire()
+    std::array<arch::EventMeaning, kMaxAccumulators> meanings{};
+    std::array<std::array<Counter*, kSlots>, kMaxAccumulators> members{};  // those that add every event
+    std::array<std::uint8_t, kMaxAccumulators> member_count{};
+    std::uint32_t stepwise = 0;  // accumulators, by bit, of which every event needs retire()
     std::array<Counter*, kSlots> conditional{};
     std::uint8_t conditional_count = 0;
     std::array<Counter*, kSlots> ticking{};
     std::uint8_t ticking_count = 0;
 
-    std::size_t lane_of(const arch::EventMeaning& meaning);
+    std::size_t accumulator_of(const arch::EventMeaning& meaning);
     void add(Counter& counter);
-    bool counts_as(const Lanes& other) const;  // the same events in the same lanes
+    bool counts_as(const Accumulators& other) const;  // the same events in the same accumulators
   };
 
   const Counter& slot(unsigned counter) const {
@@ -146,7 +147,7 @@ class Counters {
   }
   Counter& slot(unsigned counter) { return const_cast<Counter&>(std::as_const(*this).slot(counter)); }
 
-  const Lanes& running(Ring ring) {
+  const Accumulators& running(Ring ring) {
     if (stale_ || control_ != resolved_control_) [[unlikely]] {
       resolve();
     }
@@ -172,7 +173,7 @@ class Counters {
 
   bool stale_ = true;  // a register that decides which counters run, other than control_, has changed since resolve()
   arch::GlobalCtrl resolved_control_;
-  std::array<Lanes, 2> rings_;  // by Ring
+  std::array<Accumulators, 2> rings_;  // by Ring
   std::array<std::uint32_t, 2> generations_{};
 };
 

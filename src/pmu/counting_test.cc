@@ -51,7 +51,7 @@ TEST(Counters, CountInstructionsOnFixedCounter0AndNothingOnTheUnmodelledOnes) {
   EXPECT_EQ(t.rd(kFixed0 + 2), 0U);
 }
 
-TEST(Counters, CountALaneUnlessTheyTickOrAskForMoreThanEvents) {
+TEST(Counters, CountAnAccumulatorUnlessTheyTickOrAskForMoreThanEvents) {
   TestPmu t;
   t.wr(kSelect0, 0x41'00C0);
   t.wr(kSelect1, 0x41'01C4);
@@ -59,52 +59,52 @@ TEST(Counters, CountALaneUnlessTheyTickOrAskForMoreThanEvents) {
   t.wr(kFixedCtrl, 0x22);
   t.wr(kGlobal, 0x3'0000'0007);
   for (const unsigned counter : {0U, 1U, arch::kFirstFixedBit}) {
-    const auto lane = t.pmu.lane_of(counter);
-    ASSERT_TRUE(lane) << counter;
+    const auto accumulator = t.pmu.accumulator_of(counter);
+    ASSERT_TRUE(accumulator) << counter;
     t.wr(kSelect0 + 2, 0);  // whose condition would want every instruction
-    t.pmu.count(*lane, 5);
+    t.pmu.count(*accumulator, 5);
     t.wr(kSelect0 + 2, 0x141'00C0);
   }
-  EXPECT_EQ(t.pmu.lane_of(0), t.pmu.lane_of(arch::kFirstFixedBit)) << "one event";
-  EXPECT_NE(t.pmu.lane_of(0), t.pmu.lane_of(1));
+  EXPECT_EQ(t.pmu.accumulator_of(0), t.pmu.accumulator_of(arch::kFirstFixedBit)) << "one event";
+  EXPECT_NE(t.pmu.accumulator_of(0), t.pmu.accumulator_of(1));
   EXPECT_EQ(t.rd(kPmc0), 10U);
   EXPECT_EQ(t.rd(kPmc0 + 1), 5U);
-  EXPECT_FALSE(t.pmu.lane_of(2)) << "a condition";
-  EXPECT_FALSE(t.pmu.lane_of(arch::kFirstFixedBit + 1)) << "cycles";
-  EXPECT_FALSE(t.pmu.lane_of(3)) << "off";
+  EXPECT_FALSE(t.pmu.accumulator_of(2)) << "a condition";
+  EXPECT_FALSE(t.pmu.accumulator_of(arch::kFirstFixedBit + 1)) << "cycles";
+  EXPECT_FALSE(t.pmu.accumulator_of(3)) << "off";
 }
 
-TEST(Counters, CountNothingWhileTheySleepAndKeepTheirLanes) {
+TEST(Counters, CountNothingWhileTheySleepAndKeepTheirAccumulators) {
   TestPmu t;
   t.wr(kSelect0, 0x41'00C0);
   t.wr(kPmc0, 0xFFFF'FFFF'FFFE);  // two before it wraps
   t.wr(kSelect1, 0x41'01C4);
   t.wr(kGlobal, 3);
-  const auto lane = t.pmu.lane_of(0);
-  ASSERT_TRUE(lane);
-  const std::uint32_t generation = t.pmu.lanes_generation();
+  const auto accumulator = t.pmu.accumulator_of(0);
+  ASSERT_TRUE(accumulator);
+  const std::uint32_t generation = t.pmu.accumulators_generation();
   t.pmu.let_sleep(arch::only(0));
-  EXPECT_NE(t.pmu.headroom(*t.pmu.lane_of(1)), Pmu::kAsleep);
+  EXPECT_NE(t.pmu.headroom(*t.pmu.accumulator_of(1)), Pmu::kAsleep);
   t.run(5);
-  t.pmu.count(*lane, 1000);
+  t.pmu.count(*accumulator, 1000);
   EXPECT_EQ(t.rd(kPmc0), 0xFFFF'FFFF'FFFEU);
-  EXPECT_EQ(t.pmu.headroom(*lane), Pmu::kAsleep);
-  EXPECT_EQ(t.pmu.lanes_generation(), generation);
+  EXPECT_EQ(t.pmu.headroom(*accumulator), Pmu::kAsleep);
+  EXPECT_EQ(t.pmu.accumulators_generation(), generation);
   t.pmu.let_sleep({});
-  EXPECT_EQ(t.pmu.headroom(*lane), 1U);
+  EXPECT_EQ(t.pmu.headroom(*accumulator), 1U);
   t.run(1);
   EXPECT_EQ(t.rd(kPmc0), 0xFFFF'FFFF'FFFFU);
 }
 
-TEST(Counters, SleepInALaneThatOthersCount) {
+TEST(Counters, SleepInAnAccumulatorThatOthersCount) {
   TestPmu t;
   t.wr(kSelect0, 0x41'00C0);
   t.wr(kSelect1, 0x41'00C0);
   t.wr(kGlobal, 3);
   t.pmu.let_sleep(arch::only(0));
-  EXPECT_NE(t.pmu.headroom(*t.pmu.lane_of(0)), Pmu::kAsleep);
+  EXPECT_NE(t.pmu.headroom(*t.pmu.accumulator_of(0)), Pmu::kAsleep);
   t.run(3);
-  t.pmu.count(*t.pmu.lane_of(1), 4);
+  t.pmu.count(*t.pmu.accumulator_of(1), 4);
   EXPECT_EQ(t.rd(kPmc0), 0U);
   EXPECT_EQ(t.rd(kPmc0 + 1), 7U);
 }
@@ -114,7 +114,7 @@ TEST(Counters, CountNothingForAnEventThatIsNotModelled) {
   t.wr(kSelect0, 0x41'04C3);  // machine_clears.smc
   t.run(5);
   EXPECT_EQ(t.rd(kPmc0), 0U);
-  EXPECT_THAT(t.pmu.lanes(), IsEmpty());
+  EXPECT_THAT(t.pmu.accumulators(), IsEmpty());
 }
 
 // ---- modelled events
@@ -142,16 +142,16 @@ TEST(ModelledEvents, CountWhatTheCoreModelSaysOfAnInstruction) {
   EXPECT_EQ(t.rd(kPmc0), 2U);
 }
 
-TEST(ModelledEvents, ShareALaneBetweenEncodingsThatMeanTheSame) {
+TEST(ModelledEvents, ShareAnAccumulatorBetweenEncodingsThatMeanTheSame) {
   TestPmu t;
   t.wr(kSelect0, kMispredicts);
   t.wr(kSelect0 + 1, kMispredictsPrecise);
-  ASSERT_EQ(t.pmu.lanes().size(), 1U);
-  ASSERT_NE(t.pmu.lanes()[0].of_signals, nullptr);
+  ASSERT_EQ(t.pmu.accumulators().size(), 1U);
+  ASSERT_NE(t.pmu.accumulators()[0].of_signals, nullptr);
   arch::CoreSignals signals;
   signals[arch::CoreSignal::MispredictedTaken] = 3;
   signals[arch::CoreSignal::MispredictedReturn] = 4;
-  EXPECT_EQ(t.pmu.lanes()[0].of_signals(signals), 7U);
+  EXPECT_EQ(t.pmu.accumulators()[0].of_signals(signals), 7U);
   t.pmu.count(0, 7);
   EXPECT_EQ(t.rd(kPmc0), 7U);
   EXPECT_EQ(t.rd(kPmc0 + 1), 7U);
@@ -161,7 +161,7 @@ TEST(ModelledEvents, ShareALaneBetweenEncodingsThatMeanTheSame) {
 TEST(ModelledEvents, TakeACmaskThatBelongsToTheEncodingForNoCondition) {
   TestPmu t;
   t.wr(kSelect0, 0x0841'08A3);  // cycle_activity.cycles_l1d_miss
-  ASSERT_EQ(t.pmu.lanes().size(), 1U);
+  ASSERT_EQ(t.pmu.accumulators().size(), 1U);
   EXPECT_EQ(t.pmu.headroom(0), kWidth48);
   arch::CoreSignals signals;
   signals[arch::CoreSignal::CyclesL1dPending] = 5;
@@ -170,7 +170,7 @@ TEST(ModelledEvents, TakeACmaskThatBelongsToTheEncodingForNoCondition) {
   t.retire(load);
   EXPECT_EQ(t.rd(kPmc0), 5U);
   t.wr(kSelect0, 0x0741'08A3);  // another CMASK: no such event
-  EXPECT_THAT(t.pmu.lanes(), IsEmpty());
+  EXPECT_THAT(t.pmu.accumulators(), IsEmpty());
 }
 
 // kvm-unit-tests presets 1 - N and expects 1 after N events, the status bit being set.
@@ -344,7 +344,7 @@ TEST(CountersFreeze, DoesNothingForAnOverflowWithoutInt) {
   EXPECT_EQ(t.rd(kPmc0), 4U);
 }
 
-TEST(Lanes, ShowOneLanePerDistinctEvent) {
+TEST(Accumulators, ShowOneAccumulatorPerDistinctEvent) {
   TestPmu t;
   t.wr(kSelect0, kCountInstructions);
   t.wr(kSelect1, kCountPrecDist);
@@ -352,35 +352,35 @@ TEST(Lanes, ShowOneLanePerDistinctEvent) {
   t.wr(kSelect0 + 2, kCountBranches);
   t.wr(kSelect0 + 3, 0x41'04C4);
   t.wr(kGlobal, 0x1'0000'000F);
-  EXPECT_THAT(t.pmu.lanes(), SizeIs(2));
+  EXPECT_THAT(t.pmu.accumulators(), SizeIs(2));
 }
 
-TEST(Lanes, LeaveOutCountersThatDoNotCountInUserMode) {
+TEST(Accumulators, LeaveOutCountersThatDoNotCountInUserMode) {
   TestPmu t;
   t.wr(kSelect0, 0x42'00C0);
-  EXPECT_THAT(t.pmu.lanes(), IsEmpty());
+  EXPECT_THAT(t.pmu.accumulators(), IsEmpty());
 }
 
-TEST(Lanes, KeepTheirGenerationWhenAHandlerStopsAndRestartsEverything) {
+TEST(Accumulators, KeepTheirGenerationWhenAHandlerStopsAndRestartsEverything) {
   TestPmu t;
   t.wr(kSelect0, kCountInstructions);
-  const std::uint32_t generation = t.pmu.lanes_generation();
+  const std::uint32_t generation = t.pmu.accumulators_generation();
   t.wr(kGlobal, 0);
   t.wr(kPmc0, 5);
   t.wr(kGlobal, 0xFF);
-  EXPECT_EQ(t.pmu.lanes_generation(), generation);
+  EXPECT_EQ(t.pmu.accumulators_generation(), generation);
 }
 
-TEST(Lanes, ChangeTheirGenerationWithTheSetOfEventsAndWithTheWishForBranches) {
+TEST(Accumulators, ChangeTheirGenerationWithTheSetOfEventsAndWithTheWishForBranches) {
   TestPmu t;
   t.wr(kSelect0, kCountInstructions);
-  const std::uint32_t first = t.pmu.lanes_generation();
+  const std::uint32_t first = t.pmu.accumulators_generation();
   t.wr(kSelect1, kCountBranches);
-  const std::uint32_t second = t.pmu.lanes_generation();
+  const std::uint32_t second = t.pmu.accumulators_generation();
   EXPECT_NE(first, second);
   t.wr(kDebugCtl, 1);
   EXPECT_TRUE(t.pmu.wants_branches());
-  EXPECT_NE(t.pmu.lanes_generation(), second);
+  EXPECT_NE(t.pmu.accumulators_generation(), second);
 }
 
 TEST(Headroom, LeavesTheWrappingEventToRetire) {
@@ -424,12 +424,12 @@ TEST(Headroom, OfACounterAt0IsItsWholeRange) {
 TEST(Headroom, Is0ForAConditionalCounterAndItsEventIsWhatItNeedsToSee) {
   TestPmu t;
   t.wr(kSelect0, kCountLoads | 2U << 24);
-  ASSERT_THAT(t.pmu.lanes(), SizeIs(1));
-  EXPECT_EQ(t.pmu.lanes()[0].count, arch::kLoadOrPrefetchInstructions.count);
+  ASSERT_THAT(t.pmu.accumulators(), SizeIs(1));
+  EXPECT_EQ(t.pmu.accumulators()[0].count, arch::kLoadOrPrefetchInstructions.count);
   EXPECT_EQ(t.pmu.headroom(0), 0U);
   t.wr(kSelect0, kCountLoads | 2U << 24 | 1U << 23);
-  ASSERT_THAT(t.pmu.lanes(), SizeIs(1));
-  EXPECT_EQ(t.pmu.lanes()[0].count, arch::kInstructions.count) << "INV counts where there is no load";
+  ASSERT_THAT(t.pmu.accumulators(), SizeIs(1));
+  EXPECT_EQ(t.pmu.accumulators()[0].count, arch::kInstructions.count) << "INV counts where there is no load";
   EXPECT_EQ(t.pmu.headroom(0), 0U);
 }
 

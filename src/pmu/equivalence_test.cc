@@ -42,21 +42,22 @@ class InBulk : public Reporter {
  public:
   using Reporter::Reporter;
   void retire(const arch::Retired& r, const arch::RegisterFile& after) override {
-    if (t_.pmu.lanes_generation() != generation_ || pending_.size() != t_.pmu.lanes().size()) {
-      generation_ = t_.pmu.lanes_generation();
-      pending_.assign(t_.pmu.lanes().size(), 0);
+    if (t_.pmu.accumulators_generation() != generation_ || pending_.size() != t_.pmu.accumulators().size()) {
+      generation_ = t_.pmu.accumulators_generation();
+      pending_.assign(t_.pmu.accumulators().size(), 0);
     }
     bool fits = true;
-    for (std::size_t lane = 0; lane < pending_.size(); ++lane) {
-      const std::uint32_t events = t_.pmu.lanes()[lane].count(r);
-      if (events != 0 && pending_[lane] + events > t_.pmu.headroom(lane)) fits = false;
+    for (std::size_t accumulator = 0; accumulator < pending_.size(); ++accumulator) {
+      const std::uint32_t events = t_.pmu.accumulators()[accumulator].count(r);
+      if (events != 0 && pending_[accumulator] + events > t_.pmu.headroom(accumulator)) fits = false;
     }
     if (!fits && !t_.pmu.only_adds()) {
       flush();
       t_.pmu.retire(r, after);
       return;
     }
-    for (std::size_t lane = 0; lane < pending_.size(); ++lane) pending_[lane] += t_.pmu.lanes()[lane].count(r);
+    for (std::size_t accumulator = 0; accumulator < pending_.size(); ++accumulator)
+      pending_[accumulator] += t_.pmu.accumulators()[accumulator].count(r);
     if (!fits) {
       t_.pmu.pass(std::exchange(pending_, std::vector<std::uint64_t>(pending_.size(), 0)));
       ++overflows_in_sums;
@@ -68,10 +69,10 @@ class InBulk : public Reporter {
     ++in_bulk;
   }
   void flush() override {
-    for (std::size_t lane = 0; lane < pending_.size(); ++lane) {
-      if (pending_[lane] == 0) continue;  // and after a PMI that froze counters the lane may be gone
-      t_.pmu.count(lane, pending_[lane]);
-      pending_[lane] = 0;
+    for (std::size_t accumulator = 0; accumulator < pending_.size(); ++accumulator) {
+      if (pending_[accumulator] == 0) continue;  // and after a PMI that froze counters the accumulator may be gone
+      t_.pmu.count(accumulator, pending_[accumulator]);
+      pending_[accumulator] = 0;
     }
   }
   std::uint64_t in_bulk = 0, overflows_in_sums = 0;
@@ -88,7 +89,7 @@ class Later : public Reporter {
   void retire(const arch::Retired& r, const arch::RegisterFile& after) override {
     if (times_ == 0) begin();
     if (times_ == 0) return t_.pmu.retire(r, after);
-    const std::uint32_t events = t_.pmu.lanes()[0].count(r);
+    const std::uint32_t events = t_.pmu.accumulators()[0].count(r);
     if (events <= room_) {
       room_ -= events;
       passed_ += events;
@@ -112,7 +113,7 @@ class Later : public Reporter {
 
  private:
   void begin() {
-    if (t_.pmu.lanes().size() != 1) return;
+    if (t_.pmu.accumulators().size() != 1) return;
     const Pmu::Repeating repeating = t_.pmu.repeating(0);
     events_ = repeating.events;
     times_ = repeating.times;

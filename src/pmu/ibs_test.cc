@@ -159,7 +159,7 @@ TEST(Ibs, CountsNothingWithoutItsEnableOrAMaximum) {
   t.wr(kCtl, kEnable | kOps);
   t.run(500);
   EXPECT_EQ(t.rd(kCtl), kEnable | kOps);
-  EXPECT_TRUE(t.pmu.lanes().empty());
+  EXPECT_TRUE(t.pmu.accumulators().empty());
 }
 
 TEST(Ibs, CountsCyclesAndTagsWhatRetiresNext) {
@@ -194,7 +194,7 @@ TEST(Ibs, CountsInEveryRingWhateverTheGlobalControlSays) {
 TEST(Ibs, CountsInBulkAsOneByOne) {
   Zen4 t;
   t.wr(kCtl, kEnable | kOps | 160 >> 4);
-  ASSERT_EQ(t.pmu.lanes().size(), 1U);
+  ASSERT_EQ(t.pmu.accumulators().size(), 1U);
   EXPECT_EQ(t.pmu.headroom(0), 159U);
   EXPECT_FALSE(t.pmu.only_adds()) << "an interrupt of it needs its instruction";
   t.pmu.count(0, 159);
@@ -318,13 +318,13 @@ TEST(IbsFetch, CountsNothingWithoutItsEnableOrAMaximum) {
   t.wr(kFetchCtl, kFetchEnable);
   t.run(500);
   EXPECT_EQ(t.rd(kFetchCtl), kFetchEnable);
-  EXPECT_TRUE(t.pmu.lanes().empty());
+  EXPECT_TRUE(t.pmu.accumulators().empty());
 }
 
 TEST(IbsFetch, CountsInBulkAsOneByOne) {
   Zen4 t;
   t.wr(kFetchCtl, kFetchEnable | 160 >> 4);
-  ASSERT_EQ(t.pmu.lanes().size(), 1U);
+  ASSERT_EQ(t.pmu.accumulators().size(), 1U);
   EXPECT_EQ(t.pmu.headroom(0), 159U);
   EXPECT_FALSE(t.pmu.only_adds()) << "an interrupt of it needs its instruction";
   t.pmu.count(0, 159);
@@ -335,7 +335,7 @@ TEST(IbsFetch, SamplesBesideOps) {
   Zen4 t;
   t.wr(kFetchCtl, kFetchEnable | 160 >> 4);
   t.wr(kCtl, kEnable | kOps | 320 >> 4);
-  EXPECT_EQ(t.pmu.lanes().size(), 1U) << "both count instructions";
+  EXPECT_EQ(t.pmu.accumulators().size(), 1U) << "both count instructions";
   EXPECT_EQ(t.run_to_fetch(), 160U);
   EXPECT_FALSE(t.valid());
   t.wr(kFetchCtl, kFetchEnable | 160 >> 4);

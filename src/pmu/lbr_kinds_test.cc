@@ -435,7 +435,7 @@ TEST(Rings, CountInBulkAndOneByOneAlike) {
     t->wr(kSelect0, 0x42'00C0);  // OS
     t->wr(kSelect1, 0x43'00C0);  // both
   }
-  ASSERT_EQ(bulk.pmu.lanes(Ring::Kernel).size(), 1U);
+  ASSERT_EQ(bulk.pmu.accumulators(Ring::Kernel).size(), 1U);
   bulk.pmu.count(0, 5, Ring::Kernel);
   bulk.pmu.count(0, 7, Ring::User);
   for (unsigned n = 0; n < 12; ++n) {

@@ -98,9 +98,9 @@ arch::PebsDataCfg PebsAssist::groups_of(CounterSet triggered) const {
 }
 
 // What record() asks for and writes must be the same later: so no vector registers.
-Pmu::Repeating PebsAssist::repeating(std::size_t lane, Ring ring) const {
+Pmu::Repeating PebsAssist::repeating(std::size_t accumulator, Ring ring) const {
   if (vector_registers_ != nullptr) return {};
-  const auto nearest = counters_.nearest(lane, ring);
+  const auto nearest = counters_.nearest(accumulator, ring);
   if (!nearest || !counters_.recorded_at_overflow().has(nearest->counter)) return {};
   const CounterSet counter = arch::only(nearest->counter);
   if ((counters_.arming().enabled() & counter).empty() || !(counters_.interrupting() & counter).empty()) return {};
@@ -111,7 +111,7 @@ Pmu::Repeating PebsAssist::repeating(std::size_t lane, Ring ring) const {
   if (arch::is_adaptive(format)) shape.groups = groups_of(counter);
   const std::uint64_t limit = limit_of(nearest->counter);
   Pmu::Repeating found{.events = limit - (*value & (limit - 1)), .times = 0};
-  const std::uint64_t first = counters_.headroom(lane, ring) + 1;
+  const std::uint64_t first = counters_.headroom(accumulator, ring) + 1;
   if (nearest->others_room < first) return {};
   found.times = std::min(1 + (nearest->others_room - first) / found.events,
                          store_.room_below_threshold(arch::record_size(shape)));

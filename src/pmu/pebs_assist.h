@@ -40,7 +40,7 @@ class PebsAssist {
   arch::CounterSet record(arch::CounterSet triggered, const arch::Retired& retired, const arch::RegisterFile& after,
                           bool code64, bool& reached_threshold);
   /// As Pmu::repeating(), of the records alone.
-  Pmu::Repeating repeating(std::size_t lane, Ring ring) const;
+  Pmu::Repeating repeating(std::size_t accumulator, Ring ring) const;
   /// Counters of time have wrapped without an instruction: they are loaded anew, and their records are due.
   void reload_wrapped(arch::CounterSet wrapped);
   void forget_due();

@@ -431,19 +431,19 @@ TEST(LoadLatency, CountsWhatACoreModelSaysOfTheThresholdThatSoftwareSet) {
   EXPECT_EQ(t.rd(kPmc0), 2U);
 }
 
-TEST(LoadLatency, IsALaneThatCanBeCountedInBulk) {
+TEST(LoadLatency, IsAnAccumulatorThatCanBeCountedInBulk) {
   TestPmu t;
   t.wr(kSelect0, 0x41'01CD);
   t.wr(kPebsEnable, 0x1'0000'0001);
   t.wr(kPmc0, 0xFFFF'FFFF - 9);
-  ASSERT_EQ(t.pmu.lanes().size(), 1U);
-  ASSERT_NE(t.pmu.lanes()[0].of_signals, nullptr);
+  ASSERT_EQ(t.pmu.accumulators().size(), 1U);
+  ASSERT_NE(t.pmu.accumulators()[0].of_signals, nullptr);
   EXPECT_EQ(t.pmu.headroom(0), 9U);
   t.pmu.count(0, 9);
   EXPECT_EQ(t.pmu.headroom(0), 0U);
   arch::CoreSignals signals;
   signals[arch::CoreSignal::LatencyLoads] = 5;
-  EXPECT_EQ(t.pmu.lanes()[0].of_signals(signals), 5U);
+  EXPECT_EQ(t.pmu.accumulators()[0].of_signals(signals), 5U);
 }
 
 /// The record of the second of two read-modify-writes whose halves went different ways.

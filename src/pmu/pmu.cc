@@ -71,11 +71,11 @@ class Pmu::Impl {
   }
   void retire(const arch::Retired& retired, const arch::RegisterFile& after);
   // Branches have records of their own, which lie between.
-  Repeating repeating(std::size_t lane, Ring ring) const {
-    return records_branches() || in_smm_ || pebs_stopped_ ? Repeating{} : pebs_.repeating(lane, ring);
+  Repeating repeating(std::size_t accumulator, Ring ring) const {
+    return records_branches() || in_smm_ || pebs_stopped_ ? Repeating{} : pebs_.repeating(accumulator, ring);
   }
   void advance(const Elapsed& elapsed, Ring ring);
-  void pass(std::size_t lane, std::uint64_t events, Ring ring);
+  void pass(std::size_t accumulator, std::uint64_t events, Ring ring);
   void pass(std::span<const std::uint64_t> events, Ring ring) { wrapped(counters_.pass(events, ring)); }
   void wrapped(const Counters::Step& all);
   void issue(const IssuedSlots& issued, Ring ring);
@@ -88,7 +88,7 @@ class Pmu::Impl {
     if (counters_.arming().any_due() || ibs_.is_due()) return true;
     const bool may_freeze = bts_on_ && debugctl_.has(DebugCtl::freeze_perfmon);
     if (!may_freeze && !model_.quirks.has(Quirk::InterruptsCountOnce)) return false;
-    return !counters_.lanes(Ring::User).empty() || !counters_.lanes(Ring::Kernel).empty();
+    return !counters_.accumulators(Ring::User).empty() || !counters_.accumulators(Ring::Kernel).empty();
   }
   std::optional<DsFault> take_ds_fault() { return store_.take_fault(); }
   void set_mode(Mode mode);
@@ -413,12 +413,12 @@ void Pmu::Impl::retire(const arch::Retired& retired, const arch::RegisterFile& a
 
 void Pmu::Impl::advance(const Elapsed& elapsed, Ring ring) { wrapped(counters_.advance(elapsed, ring)); }
 
-void Pmu::Impl::pass(std::size_t lane, std::uint64_t events, Ring ring) {
-  std::array<std::uint64_t, Counters::kMaxLanes> each{};
-  const std::size_t lanes = counters_.lanes(ring).size();
-  CHECK(lane < lanes, lane, lanes);
-  each[lane] = events;
-  pass(std::span<const std::uint64_t>(each).first(lanes), ring);
+void Pmu::Impl::pass(std::size_t accumulator, std::uint64_t events, Ring ring) {
+  std::array<std::uint64_t, Counters::kMaxAccumulators> each{};
+  const std::size_t accumulators = counters_.accumulators(ring).size();
+  CHECK(accumulator < accumulators, accumulator, accumulators);
+  each[accumulator] = events;
+  pass(std::span<const std::uint64_t>(each).first(accumulators), ring);
 }
 
 // Without an instruction.
@@ -539,20 +539,22 @@ bool Pmu::rdpmc(std::uint32_t ecx, std::uint64_t& value, RdpmcRights rights) con
   return allowed && impl_->rdpmc(ecx, value);
 }
 
-std::span<const arch::EventMeaning> Pmu::lanes(Ring ring) const { return impl_->counters().lanes(ring); }
-std::uint32_t Pmu::lanes_generation(Ring ring) const { return impl_->generation(ring); }
-std::optional<std::size_t> Pmu::lane_of(unsigned counter, Ring ring) const {
-  return impl_->counters().lane_of(counter, ring);
+std::span<const arch::EventMeaning> Pmu::accumulators(Ring ring) const { return impl_->counters().accumulators(ring); }
+std::uint32_t Pmu::accumulators_generation(Ring ring) const { return impl_->generation(ring); }
+std::optional<std::size_t> Pmu::accumulator_of(unsigned counter, Ring ring) const {
+  return impl_->counters().accumulator_of(counter, ring);
 }
 void Pmu::let_sleep(arch::CounterSet counters) { impl_->counters().let_sleep(counters); }
-Pmu::Repeating Pmu::repeating(std::size_t lane, Ring ring) { return impl_->repeating(lane, ring); }
-std::uint64_t Pmu::headroom(std::size_t lane, Ring ring) const { return impl_->counters().headroom(lane, ring); }
-std::size_t Pmu::headrooms(std::span<std::uint64_t> room, Ring ring) const {
-  const std::size_t lanes = impl_->counters().lanes(ring).size();
-  for (std::size_t lane = 0; lane < lanes; ++lane) room[lane] = impl_->counters().headroom(lane, ring);
-  return lanes;
+Pmu::Repeating Pmu::repeating(std::size_t accumulator, Ring ring) { return impl_->repeating(accumulator, ring); }
+std::uint64_t Pmu::headroom(std::size_t accumulator, Ring ring) const {
+  return impl_->counters().headroom(accumulator, ring);
 }
-void Pmu::count(std::size_t lane, std::uint64_t events, Ring ring) { impl_->counters().count(lane, events, ring); }
+std::size_t Pmu::headrooms(std::span<std::uint64_t> room, Ring ring) const {
+  const std::size_t size = accumulators(ring).size();
+  for (std::size_t at = 0; at < size; ++at) room[at] = headroom(at, ring);
+  return size;
+}
+void Pmu::count(std::size_t at, std::uint64_t events, Ring ring) { impl_->counters().count(at, events, ring); }
 void Pmu::retire(const arch::Retired& retired, const arch::RegisterFile& after) { impl_->retire(retired, after); }
 
 bool Pmu::wants_branches() const { return impl_->records_branches(); }
@@ -571,13 +573,13 @@ bool Pmu::needs_each() const { return impl_->needs_each(); }
 std::optional<DsFault> Pmu::take_ds_fault() { return impl_->take_ds_fault(); }
 
 void Pmu::advance(const Elapsed& elapsed, Ring ring) { impl_->advance(elapsed, ring); }
-void Pmu::pass(std::size_t lane, std::uint64_t events, Ring ring) { impl_->pass(lane, events, ring); }
+void Pmu::pass(std::size_t accumulator, std::uint64_t events, Ring ring) { impl_->pass(accumulator, events, ring); }
 bool Pmu::only_adds(Ring ring) const { return !impl_->records_branches() && impl_->counters().only_adds(ring); }
 std::size_t Pmu::pass(std::span<const std::uint64_t> events, Ring ring) {
   CHECK(only_adds(ring));
-  const std::size_t lanes = impl_->counters().lanes(ring).size();
-  impl_->pass(events.first(lanes), ring);
-  return lanes;
+  const std::size_t accumulators = impl_->counters().accumulators(ring).size();
+  impl_->pass(events.first(accumulators), ring);
+  return accumulators;
 }
 void Pmu::issue(const IssuedSlots& issued, Ring ring) { impl_->issue(issued, ring); }
 Elapsed Pmu::time_headroom(Ring ring) const { return impl_->counters().time_headroom(ring); }

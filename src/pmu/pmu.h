@@ -78,56 +78,56 @@ class Pmu {
   bool wrmsr(std::uint32_t msr, std::uint64_t value);
   bool rdpmc(std::uint32_t ecx, std::uint64_t& value, RdpmcRights rights = {}) const;
 
-  /// A lane is one distinct event that at least one running counter counts in that ring (for a counter with INV or E:
-  /// every instruction, which it has to see). The list and wants_branches() change only when software writes a control
-  /// register or a PMI freezes something; lanes_generation() then differs. A handler that stops and restarts counters
-  /// without anyone looking in between changes nothing.
-  std::span<const arch::EventMeaning> lanes(Ring ring = Ring::User) const;
-  std::uint32_t lanes_generation(Ring ring = Ring::User) const;
-  /// The lane that `counter` counts, if all that it does is to add its events.
-  std::optional<std::size_t> lane_of(unsigned counter, Ring ring = Ring::User) const;
+  /// An accumulator is one distinct event that at least one running counter counts in that ring (for a counter with INV
+  /// or E: every instruction, which it has to see). The list and wants_branches() change only when software writes a
+  /// control register or a PMI freezes something; accumulators_generation() then differs. A handler that stops and
+  /// restarts counters without anyone looking in between changes nothing.
+  std::span<const arch::EventMeaning> accumulators(Ring ring = Ring::User) const;
+  std::uint32_t accumulators_generation(Ring ring = Ring::User) const;
+  /// The accumulator that `counter` counts, if all that it does is to add its events.
+  std::optional<std::size_t> accumulator_of(unsigned counter, Ring ring = Ring::User) const;
 
-  /// No register: whoever runs the processor wants these counters to count nothing for now. They keep their lanes, as
-  /// if no instruction had their events. Not those of time, or with CMASK, INV or E.
+  /// No register: whoever runs the processor wants these counters to count nothing for now. They keep their
+  /// accumulators, as if no instruction had their events. Not those of time, or with CMASK, INV or E.
   void let_sleep(arch::CounterSet counters);
-  /// headroom() of a lane all of whose counters sleep.
+  /// headroom() of an accumulator all of whose counters sleep.
   static constexpr std::uint64_t kAsleep = UINT64_MAX;
 
   /// Core cycles that a tagged load must exceed to count for the load-latency facility (MSR_PEBS_LD_LAT; 0: not set).
   /// Which loads are tagged, and how long they take, the core model knows that feeds this.
   std::uint64_t latency_threshold() const;
 
-  /// How many events of `lane` may be passed to count() before something other than a counter value would
+  /// How many events of `accumulator` may be passed to count() before something other than a counter value would
   /// change (an overflow, a PEBS record of an armed counter). 0: the next instruction with such an event needs
   /// retire().
-  /// A counter at 0 leaves room for 2^48 - 1. Always 0 for a lane with a counter that uses CMASK or E.
+  /// A counter at 0 leaves room for 2^48 - 1. Always 0 for an accumulator with a counter that uses CMASK or E.
   /// Counting in one ring uses up room of the other where a counter counts in both: ask again after a ring change.
-  std::uint64_t headroom(std::size_t lane, Ring ring = Ring::User) const;
+  std::uint64_t headroom(std::size_t accumulator, Ring ring = Ring::User) const;
 
-  /// Of every lane, at the beginning of `room`. returns how many there are
+  /// Of every accumulator, at the beginning of `room`. returns how many there are
   std::size_t headrooms(std::span<std::uint64_t> room, Ring ring = Ring::User) const;
 
-  /// Overflows of `lane` that do nothing but write a PEBS record and reload the counter: no interrupt, nothing else
-  /// that shows. `events` lie between two of them. `times`: so many from the next one on, which is the event after
+  /// Overflows of `accumulator` that do nothing but write a PEBS record and reload the counter: no interrupt, nothing
+  /// else that shows. `events` lie between two of them. `times`: so many from the next one on, which is the event after
   /// headroom(), may be given to retire() some time later, all in their order, before anybody looks; 0 where the next
   /// one may do more.
   struct Repeating {
     std::uint64_t events = 0, times = 0;
   };
-  Repeating repeating(std::size_t lane, Ring ring = Ring::User);
+  Repeating repeating(std::size_t accumulator, Ring ring = Ring::User);
 
-  /// Adds `events` occurrences. CHECKs events <= headroom(lane, ring).
-  void count(std::size_t lane, std::uint64_t events, Ring ring = Ring::User);
+  /// Adds `events` occurrences. CHECKs events <= headroom(accumulator, ring).
+  void count(std::size_t accumulator, std::uint64_t events, Ring ring = Ring::User);
 
   /// The same without a limit, for events of the nature of time, which belong to no instruction: counters wrap and
   /// request PMIs as those of advance() do.
-  void pass(std::size_t lane, std::uint64_t events, Ring ring = Ring::User);
+  void pass(std::size_t accumulator, std::uint64_t events, Ring ring = Ring::User);
 
   /// Whether what retires does nothing but advance counters and request PMIs: then what it needs to be told of an
-  /// instruction is how often it has each lane's event, and that may come in one sum with what retired before.
+  /// instruction is how often it has each accumulator's event, and that may come in one sum with what retired before.
   bool only_adds(Ring ring = Ring::User) const;
-  /// Adds such a sum, by lane, which `events` begins with: of instructions of which the last may make counters
-  /// overflow, none before it. CHECKs only_adds(). returns how many lanes there are
+  /// Adds such a sum, by accumulator, which `events` begins with: of instructions of which the last may make counters
+  /// overflow, none before it. CHECKs only_adds(). returns how many accumulators there are
   std::size_t pass(std::span<const std::uint64_t> events, Ring ring = Ring::User);
 
   /// One instruction retired; `after` is the state after it (ip = next instruction). Order, SDM: LBR, counters, PEBS

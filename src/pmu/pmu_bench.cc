@@ -12,14 +12,14 @@ void program(TestPmu& t, unsigned counters) {
   for (unsigned n = 0; n < counters; ++n) t.wr(kSelect0 + n, kEvents[n]);
 }
 
-// Paid at every sync of the engine, per lane.
+// Paid at every sync of the engine, per accumulator.
 void BM_Pmu_HeadroomAndCount(benchmark::State& state) {
   TestPmu t;
   program(t, static_cast<unsigned>(state.range(0)));
   for (auto _ : state) {
-    for (std::size_t lane = 0; lane < t.pmu.lanes().size(); ++lane) {
-      benchmark::DoNotOptimize(t.pmu.headroom(lane));
-      t.pmu.count(lane, 100);
+    for (std::size_t accumulator = 0; accumulator < t.pmu.accumulators().size(); ++accumulator) {
+      benchmark::DoNotOptimize(t.pmu.headroom(accumulator));
+      t.pmu.count(accumulator, 100);
     }
   }
 }
@@ -77,7 +77,7 @@ void BM_Pmu_StoreBranch(benchmark::State& state) {
 }
 BENCHMARK(BM_Pmu_StoreBranch);
 
-// Paid per PMI: stop, acknowledge, restart, and the lanes are looked at again.
+// Paid per PMI: stop, acknowledge, restart, and the accumulators are looked at again.
 void BM_Pmu_DriverRoundTrip(benchmark::State& state) {
   TestPmu t;
   program(t, 4);

@@ -56,11 +56,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
       case 5: {
         const pmu::Ring ring = (action & 16) != 0 ? pmu::Ring::Kernel : pmu::Ring::User;
-        const auto lanes = t.pmu.lanes(ring);
-        if (lanes.empty()) break;
-        const std::size_t lane = in.take<std::uint8_t>() % lanes.size();
-        const std::uint64_t room = t.pmu.headroom(lane, ring);
-        t.pmu.count(lane, room == 0 ? 0 : in.take<std::uint64_t>() % room, ring);
+        const auto accumulators = t.pmu.accumulators(ring);
+        if (accumulators.empty()) break;
+        const std::size_t accumulator = in.take<std::uint8_t>() % accumulators.size();
+        const std::uint64_t room = t.pmu.headroom(accumulator, ring);
+        t.pmu.count(accumulator, room == 0 ? 0 : in.take<std::uint64_t>() % room, ring);
         break;
       }
       case 6:

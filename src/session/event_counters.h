@@ -17,26 +17,27 @@ class EventCounters {
  public:
   /// drivers  must outlive this; events: of the recording
   EventCounters(std::span<const std::unique_ptr<PmuDriver>> drivers, std::size_t events) : places_(events) {
-    std::size_t lanes = 0;
+    std::size_t accumulators = 0;
     for (const auto& driver : drivers) {
       for (std::size_t i = 0; i < driver->plan().size(); ++i) {
         const PlannedCounter& counter = driver->plan()[i];
-        const auto lane = driver->pmu().lane_of(counter.counter);
+        const auto accumulator = driver->pmu().accumulator_of(counter.counter);
         places_[counter.event] = {.driver = driver.get(),
                                   .planned = i,
-                                  .lane = lane ? lanes + *lane : kNoLane,
+                                  .accumulator = accumulator ? accumulators + *accumulator : kNoAccumulator,
                                   .of_latency = driver->counts_tagged_loads(i)};
       }
-      lanes += driver->pmu().lanes().size();
+      accumulators += driver->pmu().accumulators().size();
     }
   }
 
   /// Whether that are loads which the load-latency facility tags.
   bool counts_tagged_loads(std::size_t event) const { return places_[event].of_latency; }
 
-  static constexpr std::size_t kNoLane = SIZE_MAX;
-  /// Where engine::MarkVisit::uncounted has the event; kNoLane if nowhere, as an event that is always counted at once.
-  std::size_t lane(std::size_t event) const { return places_[event].lane; }
+  static constexpr std::size_t kNoAccumulator = SIZE_MAX;
+  /// Where engine::MarkVisit::uncounted has the event; kNoAccumulator if nowhere, as an event that is always counted at
+  /// once.
+  std::size_t accumulator(std::size_t event) const { return places_[event].accumulator; }
 
   /// Events counted since the thread's start; 0 of one that no PMU counts.
   std::uint64_t total(std::size_t event) const {
@@ -73,7 +74,7 @@ class EventCounters {
   struct Place {
     PmuDriver* driver = nullptr;
     std::size_t planned = 0;
-    std::size_t lane = kNoLane;
+    std::size_t accumulator = kNoAccumulator;
     bool of_latency = false;          // it counts tagged loads
     std::uint64_t tagged_before = 0;  // until the counter had `since`, as of_latency() has it
     std::uint64_t since = 0;

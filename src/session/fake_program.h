@@ -68,10 +68,12 @@ class FakeThread {
     while (count > 0) {
       std::uint64_t events = count;
       for (pmu::Pmu* pmu : cpu_.pmus) {
-        for (std::size_t lane = 0; lane < pmu->lanes().size(); ++lane) events = std::min(events, pmu->headroom(lane));
+        for (std::size_t accumulator = 0; accumulator < pmu->accumulators().size(); ++accumulator)
+          events = std::min(events, pmu->headroom(accumulator));
       }
       for (pmu::Pmu* pmu : cpu_.pmus) {
-        for (std::size_t lane = 0; lane < pmu->lanes().size(); ++lane) pmu->count(lane, events);
+        for (std::size_t accumulator = 0; accumulator < pmu->accumulators().size(); ++accumulator)
+          pmu->count(accumulator, events);
       }
       count -= events;
       if (count > 0) {

@@ -109,14 +109,15 @@ ThreadRegions::ThreadRegions(const RecordingConfig& config, RegionMarks& marks, 
       events_(reported_events(config)),
       base_(config.events.size()),
       estimated_(config.estimated_events()) {
-  std::size_t lanes = 1;
+  std::size_t accumulators = 1;
   for (std::size_t event = 0; event < base_.size(); ++event) {
-    const std::size_t lane = counters.lane(event);
-    const bool none = lane == EventCounters::kNoLane;
-    lanes_.push_back(none ? Lane{.number = 0, .mask = 0} : Lane{.number = lane, .mask = UINT32_MAX});
-    lanes = std::max(lanes, lanes_.back().number + 1);
+    const std::size_t accumulator = counters.accumulator(event);
+    const bool none = accumulator == EventCounters::kNoAccumulator;
+    accumulators_.push_back(none ? Accumulator{.number = 0, .mask = 0}
+                                 : Accumulator{.number = accumulator, .mask = UINT32_MAX});
+    accumulators = std::max(accumulators, accumulators_.back().number + 1);
   }
-  nothing_.resize(lanes);
+  nothing_.resize(accumulators);
 }
 
 void ThreadRegions::read_counters() {

@@ -122,8 +122,8 @@ class ThreadRegions {
   void read_counters();
   /// What the counters have counted of `event` at the visit that is looked at.
   std::uint64_t now(std::size_t event) const {
-    const Lane lane = lanes_[event];
-    return base_[event] + (uncounted_[lane.number] & lane.mask);
+    const Accumulator accumulator = accumulators_[event];
+    return base_[event] + (uncounted_[accumulator.number] & accumulator.mask);
   }
   void visit(const engine::MarkVisit& visit, const arch::RegisterFile* registers, std::vector<RegionSpan>& spans);
   void begin(std::uint32_t region, const arch::RegisterFile* at_entry);
@@ -140,14 +140,15 @@ class ThreadRegions {
   std::vector<Open> open_;  // the first `depth_`; the rest is kept for its memory
   std::size_t depth_ = 0;
   std::vector<std::uint64_t> base_;  // what the counters held when visits were last told of, by event
-  struct Lane {
+  struct Accumulator {
     std::size_t number = 0;
     std::uint32_t mask = 0;  // 0: the event has none
   };
-  std::vector<Lane> lanes_;                   // by event
-  const std::uint32_t* uncounted_ = nullptr;  // by lane: of the visit that is looked at, since the counters held base_
-  std::vector<std::uint32_t> nothing_;        // of a visit that has nothing uncounted
-  std::vector<Region> regions_;               // by number
+  std::vector<Accumulator> accumulators_;  // by event
+  const std::uint32_t* uncounted_ =
+      nullptr;                          // by accumulator: of the visit that is looked at, since the counters held base_
+  std::vector<std::uint32_t> nothing_;  // of a visit that has nothing uncounted
+  std::vector<Region> regions_;         // by number
   const std::vector<std::uint32_t> estimated_;  // events
   std::optional<Unit> unit_;                    // that is under way
   struct Estimated {

@@ -58,10 +58,11 @@ void Accountant::drain_elements() {
       with.stores = without.stores = kAccesses[rep_class].stores;
       with.load_count = now * with.loads;
       with.store_count = now * with.stores;
-      for (std::size_t lane = 0; lane < run_.counting.lanes->size(); ++lane) {
-        tally.totals()[lane] = run_.counting.lanes->modelled(lane) ? 0
-                                                                   : (*run_.counting.lanes)[lane].count(with) -
-                                                                         (*run_.counting.lanes)[lane].count(without);
+      for (std::size_t accumulator = 0; accumulator < run_.counting.accumulators->size(); ++accumulator) {
+        tally.totals()[accumulator] = run_.counting.accumulators->modelled(accumulator)
+                                          ? 0
+                                          : (*run_.counting.accumulators)[accumulator].count(with) -
+                                                (*run_.counting.accumulators)[accumulator].count(without);
       }
       tally.count();
     }
@@ -92,7 +93,7 @@ void Accountant::drain(std::optional<std::uint32_t> extra_exit) {
   const std::span<const std::uint64_t> lines = take_notes();
   if (!lines.empty() && run_.thread->core != nullptr) run_.thread->core->accessed(lines);
   const bool models = run_.thread->cpu.core != nullptr;
-  if (!models && (run_.thread->cpu.pmus.empty() || run_.counting.lanes->size() == 0)) return;
+  if (!models && (run_.thread->cpu.pmus.empty() || run_.counting.accumulators->size() == 0)) return;
   if (run_.counting.form == TraceForm::Budget) return marks.count_budget(start, end, mark_notes_);
   if (run_.counting.count_elements) drain_elements();
   const Records records = recorded(start, end, extra_exit);
@@ -118,9 +119,10 @@ void Accountant::count_into(std::uint32_t index, unsigned instructions, std::uin
     tally.add_signals(tally.totals());
     core.advance_time();
   }
-  std::vector<std::uint32_t> prefix(run_.counting.lanes->size(), 0);
+  std::vector<std::uint32_t> prefix(run_.counting.accumulators->size(), 0);
   translator.replay().count_prefix(block, instructions, prefix);
-  for (std::size_t lane = 0; lane < prefix.size(); ++lane) tally.totals()[lane] += prefix[lane];
+  for (std::size_t accumulator = 0; accumulator < prefix.size(); ++accumulator)
+    tally.totals()[accumulator] += prefix[accumulator];
   tally.enter_branches_into(block, instructions);
   tally.count();
 }

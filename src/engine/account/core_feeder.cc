@@ -230,9 +230,9 @@ void CoreFeeder::run_step(bool taken, std::uint64_t next) {
   if (run_.in_unit()) {
     for (std::size_t i = 0; i < arch::kCoreSignals; ++i) step.signals.counts[i] = now.counts[i] - before.counts[i];
   }
-  for (std::size_t lane = 0; lane < run_.counting.lanes->size(); ++lane) {
-    if (run_.counting.lanes->modelled(lane))
-      run_.thread->lanes_told[lane] = (*run_.counting.lanes)[lane].of_signals(now);
+  for (std::size_t accumulator = 0; accumulator < run_.counting.accumulators->size(); ++accumulator) {
+    if (run_.counting.accumulators->modelled(accumulator))
+      run_.thread->accumulators_told[accumulator] = (*run_.counting.accumulators)[accumulator].of_signals(now);
   }
   step.load = core.last_load();
   step.store = core.last_store();
@@ -314,7 +314,7 @@ void CoreFeeder::tell_wishes(const VirtualCpu& cpu) {
   for (const pmu::Pmu* pmu : cpu.pmus) {
     if (pmu->wants_branches()) cpu.core->remember_branches();
     // Whatever the register holds: 0 is a threshold too, as Westmere's latency_above_threshold_0 has it.
-    if (std::ranges::any_of(pmu->lanes(), counts_latency))
+    if (std::ranges::any_of(pmu->accumulators(), counts_latency))
       cpu.core->set_latency_threshold(static_cast<std::uint32_t>(pmu->latency_threshold()));
   }
 }

@@ -1,5 +1,5 @@
 // Trace to core model: what ran becomes paths and addresses (arch::CoreFeed), and what the model makes of them goes to
-// the modelled lanes and to the clocks of the PMUs.
+// the modelled accumulators and to the clocks of the PMUs.
 #pragma once
 
 #include <cstdint>

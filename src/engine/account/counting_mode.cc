@@ -114,23 +114,23 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
   std::vector<bool> asleep;
   bool branches = false, only_add = true;
   for (const pmu::Pmu* pmu : cpu.pmus) {
-    for (std::size_t lane = 0; lane < pmu->lanes().size(); ++lane)
-      asleep.push_back(fast_forward && pmu->headroom(lane) == pmu::Pmu::kAsleep);
-    meanings.insert(meanings.end(), pmu->lanes().begin(), pmu->lanes().end());
+    for (std::size_t accumulator = 0; accumulator < pmu->accumulators().size(); ++accumulator)
+      asleep.push_back(fast_forward && pmu->headroom(accumulator) == pmu::Pmu::kAsleep);
+    meanings.insert(meanings.end(), pmu->accumulators().begin(), pmu->accumulators().end());
     branches |= pmu->wants_branches();
     only_add &= pmu->only_adds();
   }
   models = cpu.core != nullptr && !fast_forward;
   cuts = cpu.late_interrupts && cpu.core == nullptr && only_add;
-  lanes = std::make_unique<LaneSet>(std::move(meanings), cpu.core != nullptr, std::move(asleep));
+  accumulators = std::make_unique<AccumulatorSet>(std::move(meanings), cpu.core != nullptr, std::move(asleep));
   per_instruction.clear();
-  for (std::size_t lane = 0; lane < lanes->size(); ++lane) {
-    const arch::EventMeaning& meaning = (*lanes)[lane];
-    per_instruction.push_back(lanes->modelled(lane) ? most_per_instruction(meaning, *cpu.core)
-                                                    : most_per_instruction(meaning));
+  for (std::size_t accumulator = 0; accumulator < accumulators->size(); ++accumulator) {
+    const arch::EventMeaning& meaning = (*accumulators)[accumulator];
+    per_instruction.push_back(accumulators->modelled(accumulator) ? most_per_instruction(meaning, *cpu.core)
+                                                                  : most_per_instruction(meaning));
   }
   // Elements of REP strings have no bound per block, so they are summed up only where no overflow can be near.
-  count_elements = lanes->any_memory() && !cuts;
+  count_elements = accumulators->any_memory() && !cuts;
   constexpr std::uint64_t kFarAway = std::uint64_t{1} << 46;
   // A block has about nine instructions; of what only some instructions do, fewer.
   // Where registers are stored too, these take a word for two instructions anyway.
@@ -140,13 +140,13 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
   others_are_near = false;
   time_is_near = false;
   for (const pmu::Pmu* pmu : cpu.pmus) {
-    for (std::size_t lane = 0; lane < pmu->lanes().size(); ++lane) {
-      const arch::EventMeaning& meaning = pmu->lanes()[lane];
+    for (std::size_t accumulator = 0; accumulator < pmu->accumulators().size(); ++accumulator) {
+      const arch::EventMeaning& meaning = pmu->accumulators()[accumulator];
       // What sleeps in the warm-up is sampled in the unit behind it.
-      const std::uint64_t headroom = pmu->headroom(lane);
+      const std::uint64_t headroom = pmu->headroom(accumulator);
       const bool near = !cuts && (headroom == pmu::Pmu::kAsleep ? !fast_forward : headroom < kFarAway);
       if (meaning.memory && near) count_elements = false;
-      if (lanes->modelled(units.size())) {
+      if (accumulators->modelled(units.size())) {
         if (!models) {
           units.push_back(0);
           continue;
@@ -172,11 +172,11 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
   at_once = models && (any_near() || time_is_near || cpu.phase != nullptr);
   logs = at_once && (near_signals.any() || (others_are_near && cpu.phase == nullptr)) && !time_is_near &&
          !cpu.stops_at_pmi;
-  bool only_instructions = lanes->any_counted();
-  for (std::size_t lane = 0; lane < lanes->size(); ++lane)
-    only_instructions &= !lanes->counted(lane) || counts_instructions((*lanes)[lane]);
+  bool only_instructions = accumulators->any_counted();
+  for (std::size_t accumulator = 0; accumulator < accumulators->size(); ++accumulator)
+    only_instructions &= !accumulators->counted(accumulator) || counts_instructions((*accumulators)[accumulator]);
   // Stops that code passes by itself would lose their order among marks; in a phase it passes none.
-  const bool one = lanes->size() == 1 || cpu.phase != nullptr;
+  const bool one = accumulators->size() == 1 || cpu.phase != nullptr;
   const bool stops_among_marks = cpu.marks && any_near() && cpu.phase == nullptr;
   const bool budget = !models && one && only_instructions && !branches && !stops_among_marks;
   watches_lines = fast_forward && can_watch_lines();

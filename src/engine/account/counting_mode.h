@@ -8,7 +8,7 @@
 
 #include "arch/core_feed.h"
 #include "engine/observer.h"
-#include "engine/translate/lanes.h"
+#include "engine/translate/accumulators.h"
 #include "engine/translate/translator.h"
 
 namespace zs::engine {
@@ -19,10 +19,10 @@ struct CountingMode {
   explicit CountingMode(const VirtualCpu& cpu, bool fast_forward = false);
   CountingMode() = default;
 
-  std::unique_ptr<LaneSet> lanes;
+  std::unique_ptr<AccumulatorSet> accumulators;
   TraceForm form = TraceForm::Records;
-  std::vector<std::uint32_t> per_instruction;  // per lane, most occurrences in one instruction
-  std::vector<std::uint32_t> units;            // per lane, as CountTable has them; 0: its overflow is never near
+  std::vector<std::uint32_t> per_instruction;  // per accumulator, most occurrences in one instruction
+  std::vector<std::uint32_t> units;            // per accumulator, as CountTable has them; 0: its overflow is never near
   bool models = false;                         // threads have a core model, which is told what they do
   bool cuts = false;                           // overflows are found in the trace, not waited for
   bool count_elements = false;                 // REP strings add to Context::elements
@@ -30,10 +30,10 @@ struct CountingMode {
   bool watches_lines = false;  // the core, which is told nothing else for now, is told of accesses to some lines
   bool logs = false;           // overflows of modelled events are found in the trace, in blocks of Variant::Logged
   bool time_is_near = false;   // a counter of time may overflow
-  bool others_are_near = false;  // a lane that is not modelled may overflow
+  bool others_are_near = false;  // an accumulator that is not modelled may overflow
   std::uint8_t risks = 0;        // TranslationOptions
-  /// Signals whose changes alone may overflow a modelled lane in Variant::Logged; none: others may, or more is asked of
-  /// the trace.
+  /// Signals whose changes alone may overflow a modelled accumulator in Variant::Logged; none: others may, or more is
+  /// asked of the trace.
   arch::SignalSet seldom;
 
   bool any_near() const;

@@ -86,11 +86,11 @@ TEST_F(SampledRun, TakesAnotherFormWhereSomethingElseIsCounted) {
 TEST_F(SampledRun, DoesNotLookAtWhatSleepsBetweenUnitsAndSamplesItInThem) {
   count(0, kSelectStores | kInterrupt, kThousandLeft);
   EXPECT_EQ(between_units().form, TraceForm::Spaced);
-  EXPECT_TRUE(between_units().lanes->any_memory());
+  EXPECT_TRUE(between_units().accumulators->any_memory());
   counters_.pmu.let_sleep(arch::only(0));
   EXPECT_EQ(between_units().form, TraceForm::Budget);
-  EXPECT_FALSE(between_units().lanes->any_memory()) << "REP strings need not run alone";
-  EXPECT_TRUE(in_units().lanes->any_memory()) << "made in the warm-up, where it sleeps too";
+  EXPECT_FALSE(between_units().accumulators->any_memory()) << "REP strings need not run alone";
+  EXPECT_TRUE(in_units().accumulators->any_memory()) << "made in the warm-up, where it sleeps too";
   EXPECT_NE(in_units().units[0], 0U);
 }
 

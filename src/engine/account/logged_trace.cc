@@ -20,8 +20,9 @@ arch::SignalSet watched_signals(const CountingMode& counting) {
     arch::CoreSignals one;
     one[signal] = 1;
     bool counted = false;
-    for (std::size_t lane = 0; lane < counting.lanes->size(); ++lane)
-      counted |= counting.lanes->modelled(lane) && (*counting.lanes)[lane].of_signals(one) != 0;
+    for (std::size_t accumulator = 0; accumulator < counting.accumulators->size(); ++accumulator)
+      counted |=
+          counting.accumulators->modelled(accumulator) && (*counting.accumulators)[accumulator].of_signals(one) != 0;
     watched[static_cast<std::size_t>(signal)] = counted;
   }
   return watched;

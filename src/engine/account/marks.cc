@@ -123,7 +123,7 @@ void Marks::count_with_visits(const Records& records) {
   const auto [ids, extra] = records;
   constexpr std::size_t kTogether = 256;
   const CountTable& counts = run_.translator->blocks().counts();
-  const std::size_t lanes = run_.counting.lanes->size(), padded = counts.padded_lanes();
+  const std::size_t accumulators = run_.counting.accumulators->size(), padded = counts.padded_accumulators();
   visits_.resize(kTogether);
   uncounted_.resize((kTogether + 1) * padded);
   const std::span running = std::span(uncounted_).last(padded);
@@ -138,8 +138,9 @@ void Marks::count_with_visits(const Records& records) {
     if (time != MarkTime::Before) counts.add_up_to_marked({&id, 1}, running);
     if (time == MarkTime::None) return;
     std::uint32_t* const before = uncounted_.data() + visits * padded;
-    for (std::size_t lane = 0; lane < lanes; ++lane) before[lane] = running[lane];
-    visits_[visits++] = {.pc = run_.translator->blocks().block_of(id).pc, .uncounted = {before, lanes}};
+    for (std::size_t accumulator = 0; accumulator < accumulators; ++accumulator)
+      before[accumulator] = running[accumulator];
+    visits_[visits++] = {.pc = run_.translator->blocks().block_of(id).pc, .uncounted = {before, accumulators}};
     if (time == MarkTime::Before) counts.add_up_to_marked({&id, 1}, running);
     if (visits == kTogether) tell();
   };
@@ -149,7 +150,7 @@ void Marks::count_with_visits(const Records& records) {
   }
   if (extra) visit(*extra);
   tell();
-  std::copy_n(running.begin(), lanes, tally_.totals().begin());
+  std::copy_n(running.begin(), accumulators, tally_.totals().begin());
   tally_.count();
 }
 
@@ -202,15 +203,16 @@ void Marks::count_budget(std::uint64_t start, std::uint64_t end, std::span<const
     return tally_.count_and_cut_instructions(end - start);
   }
   constexpr std::size_t kTogether = 256;
-  const std::size_t lanes = run_.counting.lanes->size();
+  const std::size_t accumulators = run_.counting.accumulators->size();
   visits_.resize(kTogether);
-  uncounted_.assign(kTogether * lanes, 0);
+  uncounted_.assign(kTogether * accumulators, 0);
   while (!notes.empty()) {
     const std::size_t now = std::min(notes.size(), kTogether);
     for (std::size_t i = 0; i < now; ++i) {
-      const std::span uncounted = std::span(uncounted_).subspan(i * lanes, lanes);
-      for (std::size_t lane = 0; lane < lanes; ++lane)
-        uncounted[lane] = run_.counting.lanes->counted(lane) ? static_cast<std::uint32_t>(place(notes[i]) - start) : 0;
+      const std::span uncounted = std::span(uncounted_).subspan(i * accumulators, accumulators);
+      for (std::size_t accumulator = 0; accumulator < accumulators; ++accumulator)
+        uncounted[accumulator] =
+            run_.counting.accumulators->counted(accumulator) ? static_cast<std::uint32_t>(place(notes[i]) - start) : 0;
       visits_[i] = {.pc = pc(notes[i]), .uncounted = uncounted};
     }
     run_.observer().reached(run_.shown(), std::span(visits_).first(now), nullptr);

@@ -8,30 +8,30 @@
 namespace zs::engine {
 
 void Tally::begin() {
-  for (auto* scratch : {&totals_, &room_, &more_}) scratch->assign(run_.counting.lanes->size(), 0);
+  for (auto* scratch : {&totals_, &room_, &more_}) scratch->assign(run_.counting.accumulators->size(), 0);
 }
 
 Allowance Tally::allowance() const {
   Allowance allowed;
   if (run_.counting.cuts) return allowed;
-  std::size_t lane = 0;
+  std::size_t accumulator = 0;
   for (const pmu::Pmu* pmu : run_.thread->cpu.pmus) {
-    for (std::size_t own = 0; own < pmu->lanes().size(); ++own, ++lane) {
-      if (run_.phase != Phase::Unit && run_.counting.lanes->modelled(lane)) continue;
+    for (std::size_t own = 0; own < pmu->accumulators().size(); ++own, ++accumulator) {
+      if (run_.phase != Phase::Unit && run_.counting.accumulators->modelled(accumulator)) continue;
       const std::uint64_t headroom = pmu->headroom(own);
-      const std::uint64_t most =
-          std::max<std::uint64_t>(run_.translator->blocks().counts().most(lane), run_.counting.per_instruction[lane]);
+      const std::uint64_t most = std::max<std::uint64_t>(run_.translator->blocks().counts().most(accumulator),
+                                                         run_.counting.per_instruction[accumulator]);
       // One block more than planned may complete before the append that faults, or fault in its middle.
-      const bool spaced = run_.counting.form == TraceForm::Spaced && run_.counting.units[lane] != 0;
-      const std::uint64_t words = headroom / (spaced ? run_.counting.units[lane] : most);
+      const bool spaced = run_.counting.form == TraceForm::Spaced && run_.counting.units[accumulator] != 0;
+      const std::uint64_t words = headroom / (spaced ? run_.counting.units[accumulator] : most);
       const std::uint64_t last = spaced ? run_.translator->blocks().counts().most_words() : 1;
       allowed.records = std::min(allowed.records, words < last ? 0 : words - last);
       // The same for all, so that the pointer alone tells the distance (near_end(), engine/translate/near_code.h).
       const std::uint64_t unseen = run_.translator->most_unbraked();
       allowed.budget = std::min(allowed.budget, headroom <= unseen ? 0 : headroom - unseen);
-      const bool plain = run_.counting.models && run_.counting.lanes->counts_every_instruction(lane);
+      const bool plain = run_.counting.models && run_.counting.accumulators->counts_every_instruction(accumulator);
       std::uint64_t& instructions = plain ? allowed.plain : allowed.instructions;
-      instructions = std::min(instructions, headroom / run_.counting.per_instruction[lane]);
+      instructions = std::min(instructions, headroom / run_.counting.per_instruction[accumulator]);
     }
     if (run_.counting.time_is_near && run_.phase == Phase::Unit) {
       if (pmu->needs_each()) return {.records = 0, .instructions = 0, .budget = 0};
@@ -48,15 +48,16 @@ Allowance Tally::allowance() const {
 
 Allowance Tally::quiet_allowance() const {
   Allowance allowed;
-  std::size_t lane = 0;
+  std::size_t accumulator = 0;
   for (const pmu::Pmu* pmu : run_.thread->cpu.pmus) {
     if (pmu->needs_each()) return {.records = 0, .instructions = 0, .budget = 0};
-    for (std::size_t own = 0; own < pmu->lanes().size(); ++own, ++lane) {
-      if (run_.counting.lanes->modelled(lane)) continue;
+    for (std::size_t own = 0; own < pmu->accumulators().size(); ++own, ++accumulator) {
+      if (run_.counting.accumulators->modelled(accumulator)) continue;
       // Of the others, those that are far go on as in any block.
-      const std::uint64_t words = run_.counting.units[lane] == 0 ? run_.translator->blocks().counts().most(lane)
-                                  : run_.counting.lanes->counts_plain(lane) ? run_.counting.units[lane]
-                                                                            : 0;
+      const std::uint64_t words =
+          run_.counting.units[accumulator] == 0                   ? run_.translator->blocks().counts().most(accumulator)
+          : run_.counting.accumulators->counts_plain(accumulator) ? run_.counting.units[accumulator]
+                                                                  : 0;
       if (words != 0) allowed.records = std::min(allowed.records, pmu->headroom(own) / words);
     }
   }
@@ -66,30 +67,30 @@ Allowance Tally::quiet_allowance() const {
 }
 
 void Tally::count(std::span<const std::uint64_t> events) {
-  std::size_t lane = 0;
+  std::size_t accumulator = 0;
   for (pmu::Pmu* pmu : run_.thread->cpu.pmus) {
-    const std::size_t own_lanes = pmu->lanes().size();
-    for (std::size_t own = 0; own < own_lanes; ++own, ++lane) {
-      if (events[lane] == 0) continue;
+    const std::size_t own_accumulators = pmu->accumulators().size();
+    for (std::size_t own = 0; own < own_accumulators; ++own, ++accumulator) {
+      if (events[accumulator] == 0) continue;
       // Only what is of the nature of time has no bound.
-      if (run_.counting.lanes->modelled(lane) && events[lane] > pmu->headroom(own))
-        pmu->pass(own, events[lane]);
+      if (run_.counting.accumulators->modelled(accumulator) && events[accumulator] > pmu->headroom(own))
+        pmu->pass(own, events[accumulator]);
       else
-        pmu->count(own, events[lane]);
+        pmu->count(own, events[accumulator]);
     }
   }
 }
 
 void Tally::count_instructions(std::uint64_t instructions) {
-  for (std::size_t lane = 0; lane < totals_.size(); ++lane)
-    totals_[lane] = run_.counting.lanes->counted(lane) ? instructions : 0;
+  for (std::size_t accumulator = 0; accumulator < totals_.size(); ++accumulator)
+    totals_[accumulator] = run_.counting.accumulators->counted(accumulator) ? instructions : 0;
   count(totals_);
 }
 
 // In the budget form: the next instruction overflows a counter.
 void Tally::count_up_to_overflow() {
   for (const pmu::Pmu* pmu : run_.thread->cpu.pmus) {
-    if (pmu->lanes().empty()) continue;
+    if (pmu->accumulators().empty()) continue;
     const std::uint64_t events = pmu->headroom(0);
     run_.ran += events;
     count({&events, 1});
@@ -158,20 +159,20 @@ void Tally::enter_branch(const arch::TakenBranch& branch) {
 
 void Tally::sum_records(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> more) {
   std::fill(totals_.begin(), totals_.end(), 0);
-  if (!run_.counting.lanes->any_counted()) return;
+  if (!run_.counting.accumulators->any_counted()) return;
   run_.translator->blocks().counts().sum(ids, totals_);
   if (!more) return;
-  for (std::size_t lane = 0; lane < run_.counting.lanes->size(); ++lane)
-    totals_[lane] += run_.translator->blocks().counts().at(*more, lane);
+  for (std::size_t accumulator = 0; accumulator < run_.counting.accumulators->size(); ++accumulator)
+    totals_[accumulator] += run_.translator->blocks().counts().at(*more, accumulator);
 }
 
-// Adds what the modelled lanes have counted since they were last asked.
+// Adds what the modelled accumulators have counted since they were last asked.
 void Tally::add_signals(std::span<std::uint64_t> sums) {
-  for (std::size_t lane = 0; lane < run_.counting.lanes->size(); ++lane) {
-    if (!run_.counting.lanes->modelled(lane)) continue;
-    const std::uint64_t now = (*run_.counting.lanes)[lane].of_signals(run_.thread->cpu.core->signals());
-    const std::uint64_t before = std::exchange(run_.thread->lanes_told[lane], now);
-    if (run_.in_unit()) sums[lane] += now - before;
+  for (std::size_t accumulator = 0; accumulator < run_.counting.accumulators->size(); ++accumulator) {
+    if (!run_.counting.accumulators->modelled(accumulator)) continue;
+    const std::uint64_t now = (*run_.counting.accumulators)[accumulator].of_signals(run_.thread->cpu.core->signals());
+    const std::uint64_t before = std::exchange(run_.thread->accumulators_told[accumulator], now);
+    if (run_.in_unit()) sums[accumulator] += now - before;
   }
 }
 
@@ -180,18 +181,19 @@ void Tally::look_at_room() {
   for (const pmu::Pmu* pmu : run_.thread->cpu.pmus) left = left.subspan(pmu->headrooms(left));
   // A trace does not reach further, whatever is in it.
   constexpr std::uint64_t kFar = std::uint64_t{1} << 40;
-  near_lanes_.clear();
-  for (std::size_t lane = 0; lane < room_.size(); ++lane) {
-    if (room_[lane] < kFar) near_lanes_.push_back(lane);
+  near_accumulators_.clear();
+  for (std::size_t accumulator = 0; accumulator < room_.size(); ++accumulator) {
+    if (room_[accumulator] < kFar) near_accumulators_.push_back(accumulator);
   }
 }
 
 /// totals_ and `more` together overflow nothing. Then totals_ holds both.
 bool Tally::adds_up() {
-  for (std::size_t lane = 0; lane < totals_.size(); ++lane) {
-    if (totals_[lane] + more_[lane] > room_[lane]) return false;
+  for (std::size_t accumulator = 0; accumulator < totals_.size(); ++accumulator) {
+    if (totals_[accumulator] + more_[accumulator] > room_[accumulator]) return false;
   }
-  for (std::size_t lane = 0; lane < totals_.size(); ++lane) totals_[lane] += more_[lane];
+  for (std::size_t accumulator = 0; accumulator < totals_.size(); ++accumulator)
+    totals_[accumulator] += more_[accumulator];
   return true;
 }
 
@@ -211,19 +213,21 @@ void Tally::count_and_cut(std::span<const std::uint32_t> ids) {
 
 /// sums  what its instructions bring, as SuperblockReplay::sums_to has it
 void Tally::add_path(std::span<const std::uint16_t> sums) {
-  const std::size_t lanes = run_.counting.lanes->size();
-  const auto instructions = static_cast<unsigned>(sums.size() / lanes - 1);
+  const std::size_t accumulators = run_.counting.accumulators->size();
+  const auto instructions = static_cast<unsigned>(sums.size() / accumulators - 1);
   // From one cut to the next: what instructions `from` to `to` bring.
   unsigned from = 0;
-  const auto bring = [&](unsigned to, std::size_t lane) {
-    return static_cast<std::uint64_t>(sums[to * lanes + lane] - sums[from * lanes + lane]);
+  const auto bring = [&](unsigned to, std::size_t accumulator) {
+    return static_cast<std::uint64_t>(sums[to * accumulators + accumulator] - sums[from * accumulators + accumulator]);
   };
   const auto fits = [&](unsigned to) {
-    return std::ranges::all_of(near_lanes_,
-                               [&](std::size_t lane) { return totals_[lane] + bring(to, lane) <= room_[lane]; });
+    return std::ranges::all_of(near_accumulators_, [&](std::size_t accumulator) {
+      return totals_[accumulator] + bring(to, accumulator) <= room_[accumulator];
+    });
   };
   const auto add_up_to = [&](unsigned to) {
-    for (std::size_t lane = 0; lane < lanes; ++lane) totals_[lane] += bring(to, lane);
+    for (std::size_t accumulator = 0; accumulator < accumulators; ++accumulator)
+      totals_[accumulator] += bring(to, accumulator);
     from = to;
   };
   while (!fits(instructions)) {
@@ -231,8 +235,8 @@ void Tally::add_path(std::span<const std::uint16_t> sums) {
     const auto probe = [&](unsigned at) {
       if (to < at && at < beyond) (fits(at) ? to : beyond) = at;
     };
-    // Right where the lane counts instructions.
-    const std::uint64_t left = room_[near_lanes_[0]] - totals_[near_lanes_[0]];
+    // Right where the accumulator counts instructions.
+    const std::uint64_t left = room_[near_accumulators_[0]] - totals_[near_accumulators_[0]];
     const unsigned guess = from + static_cast<unsigned>(std::min<std::uint64_t>(left, instructions - from));
     probe(guess);
     probe(guess + 1);

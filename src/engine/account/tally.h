@@ -1,5 +1,5 @@
-// Occurrences by lane, on their way to the PMUs of the running thread; how many fit before an overflow; overflows
-// inside a trace.
+// Occurrences by accumulator, on their way to the PMUs of the running thread; how many fit before an overflow;
+// overflows inside a trace.
 #pragma once
 
 #include <cstdint>
@@ -31,15 +31,15 @@ class Tally {
   /// The same for blocks of Variant::Quiet, in the spaced form: nothing where each instruction may be an overflow.
   Allowance quiet_allowance() const;
 
-  /// The sums that are being made, by lane.
+  /// The sums that are being made, by accumulator.
   std::span<std::uint64_t> totals() { return totals_; }
   void clear() { std::fill(totals_.begin(), totals_.end(), 0); }
   /// The sums become those of these records, and of one more.
   void sum_records(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> more);
-  /// Adds what the modelled lanes have counted since they were last asked; nothing where the counters hear nothing of
-  /// it.
+  /// Adds what the modelled accumulators have counted since they were last asked; nothing where the counters hear
+  /// nothing of it.
   void add_signals(std::span<std::uint64_t> sums);
-  /// `events` by lane are counted; they overflow nothing but what is of the nature of time.
+  /// `events` by accumulator are counted; they overflow nothing but what is of the nature of time.
   void count(std::span<const std::uint64_t> events);
   void count() { count(totals_); }
   /// In the budget form, where all that is counted is instructions.
@@ -47,7 +47,7 @@ class Tally {
   /// In the budget form: the next instruction overflows a counter.
   void count_up_to_overflow();
 
-  /// Notes what fits into each lane before it overflows.
+  /// Notes what fits into each accumulator before it overflows.
   void look_at_room();
   std::span<const std::uint64_t> room() const { return room_; }
   /// One more summand, to be filled.
@@ -74,8 +74,8 @@ class Tally {
   arch::TakenBranch taken(const PathBranch& branch, std::uint64_t target, std::size_t behind) const;
 
   Run& run_;
-  std::vector<std::uint64_t> totals_, room_, more_;  // by lane
-  std::vector<std::size_t> near_lanes_;              // of room_: what may overflow within a trace
+  std::vector<std::uint64_t> totals_, room_, more_;  // by accumulator
+  std::vector<std::size_t> near_accumulators_;       // of room_: what may overflow within a trace
 };
 
 }  // namespace zs::engine

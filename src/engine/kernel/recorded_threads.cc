@@ -8,9 +8,9 @@ void RecordedThreads::announce(Thread& thread) {
   if (!thread.process->recorded) return;
   thread.cpu = run_.observer().thread_started(run_.ids.shown(thread.id));
   thread.core = thread.cpu.core;
-  std::size_t lanes = 0;
-  for (const pmu::Pmu* pmu : thread.cpu.pmus) lanes += pmu->lanes().size();
-  thread.lanes_told.assign(lanes, 0);
+  std::size_t accumulators = 0;
+  for (const pmu::Pmu* pmu : thread.cpu.pmus) accumulators += pmu->accumulators().size();
+  thread.accumulators_told.assign(accumulators, 0);
   if (thread.core != nullptr) {
     thread.time_told = thread.core->signals();
     thread.core->wait_until(thread.core_time);

@@ -58,7 +58,7 @@ void BlockEmitter::emit(const Path& path, Block& block, std::uint32_t index, boo
   block.entry = out_.here();
   block.cold_entry = cold_.here();
   state_ = {};
-  running_.assign(options_.tallies() ? fact_counts_.lanes() : 0, 0);
+  running_.assign(options_.tallies() ? fact_counts_.accumulators() : 0, 0);
   literals_.clear();
 
   if (block.unseen_changes && block.variant == Variant::Full && !path.steps.empty())

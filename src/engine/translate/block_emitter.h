@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/translate/accumulators.h"
 #include "engine/translate/block.h"
 #include "engine/translate/block_store.h"
 #include "engine/translate/code_cache.h"
@@ -16,7 +17,6 @@
 #include "engine/translate/emitter.h"
 #include "engine/translate/hashed_tables.h"
 #include "engine/translate/horizon_check.h"
-#include "engine/translate/lanes.h"
 #include "engine/translate/near_code.h"
 #include "engine/translate/record_emitter.h"
 #include "engine/translate/stand_in.h"
@@ -49,7 +49,7 @@ class BlockEmitter {
     std::uint64_t jump_after;  // rel32 to patch to the stub
     std::uint64_t target;
     PathState state;
-    std::size_t counts;  // where its lanes start in side_counts_
+    std::size_t counts;  // where its accumulators start in side_counts_
     bool taken;
     std::uint64_t branch = 0;                 // the conditional branch that leaves
     const Insn* unexpected_return = nullptr;  // a RET that did not lead to `target`; rcx - target is in rcx
@@ -112,7 +112,7 @@ class BlockEmitter {
   std::uint32_t index_ = 0;
   bool looks_up_directly_ = false;
   PathState state_;
-  std::vector<std::uint32_t> running_;  // by lane, what the path so far counts
+  std::vector<std::uint32_t> running_;  // by accumulator, what the path so far counts
   std::vector<SideExit> side_exits_;
   std::vector<std::uint32_t> side_counts_;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> literals_;  // (disp end, value)

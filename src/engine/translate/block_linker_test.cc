@@ -51,11 +51,11 @@ class BlockLinkerTest : public testing::Test {
   CodeCache cache_{ReservedAddresses::kBase, ReservedAddresses::kCodeBytes, untouched_};
   Stubs stubs_ = generate_stubs(cache_, [](Context* /*context*/) { return std::uint64_t{0}; });
   Pages code_;
-  const LaneSet lanes_{
+  const AccumulatorSet accumulators_{
       std::vector<arch::EventMeaning>{{.count = [](const arch::Retired& /*insn*/) { return 1u; }}}};  // instructions
   const std::vector<std::uint32_t> units_{0};
-  std::unique_ptr<Translator> translator_ =
-      std::make_unique<Translator>(cache_, stubs_, code_, lanes_, units_, TranslationOptions{.max_instructions = 1});
+  std::unique_ptr<Translator> translator_ = std::make_unique<Translator>(cache_, stubs_, code_, accumulators_, units_,
+                                                                         TranslationOptions{.max_instructions = 1});
 };
 
 TEST_F(BlockLinkerTest, AnExitLeadsToTheDispatcherButWhileItIsLinked) {
@@ -95,8 +95,8 @@ TEST_F(BlockLinkerTest, ABlockMadeForTheEndOfTheLastFollowsItWithoutAJump) {
 TEST_F(BlockLinkerTest, TheRecordOfASideExitStandsAgainInFrontOfTheBlockMadeForIt) {
   code_.put(0, kBranchOn);
   code_.put(1, kReturn);
-  translator_ =
-      std::make_unique<Translator>(cache_, stubs_, code_, lanes_, units_, TranslationOptions{.max_instructions = 2});
+  translator_ = std::make_unique<Translator>(cache_, stubs_, code_, accumulators_, units_,
+                                             TranslationOptions{.max_instructions = 2});
   const std::uint32_t from = get(0), side = side_exit_of(from);
   ASSERT_NE(exit(side).branch_after, 0u);
   EXPECT_EQ(target(exit(side).branch_after), exit(side).stub);
@@ -110,8 +110,8 @@ TEST_F(BlockLinkerTest, TheRecordOfASideExitStandsAgainInFrontOfTheBlockMadeForI
 TEST_F(BlockLinkerTest, ASideExitToABlockThatIsThereGetsACopyBehindTheLast) {
   code_.put(0, kBranchOn);
   code_.put(1, kReturn);
-  translator_ =
-      std::make_unique<Translator>(cache_, stubs_, code_, lanes_, units_, TranslationOptions{.max_instructions = 2});
+  translator_ = std::make_unique<Translator>(cache_, stubs_, code_, accumulators_, units_,
+                                             TranslationOptions{.max_instructions = 2});
   const std::uint32_t to = get(1), from = get(0), side = side_exit_of(from);
   translator_->link(side, block(to));
   const std::uint64_t copy = target(exit(side).branch_after);

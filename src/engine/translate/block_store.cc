@@ -7,9 +7,13 @@
 
 namespace zs::engine {
 
-BlockStore::BlockStore(const LaneSet& lanes, std::span<const std::uint32_t> units, bool tallies, std::uint64_t begin,
-                       std::uint64_t near_begin)
-    : lanes_(lanes), tallies_(tallies), begin_(begin), near_begin_(near_begin), counts_(lanes, units) {
+BlockStore::BlockStore(const AccumulatorSet& accumulators, std::span<const std::uint32_t> units, bool tallies,
+                       std::uint64_t begin, std::uint64_t near_begin)
+    : accumulators_(accumulators),
+      tallies_(tallies),
+      begin_(begin),
+      near_begin_(near_begin),
+      counts_(accumulators, units) {
   // Address space only, so that growing copies nothing; a program of usual size stays below these.
   blocks_.reserve(std::size_t{1} << 18);
   for (auto* blocks : {&common_blocks_, &near_blocks_}) blocks->reserve(std::size_t{1} << 18);
@@ -31,7 +35,7 @@ void BlockStore::clear() {
   exit_marks_.assign(kFirstExit, MarkTime::None);
   metas_.clear();
   counts_.clear();
-  const std::vector<std::uint32_t> nothing(tallies_ ? lanes_.size() : 0, 0);
+  const std::vector<std::uint32_t> nothing(tallies_ ? accumulators_.size() : 0, 0);
   for (std::size_t exit = 0; tallies_ && exit < kFirstExit; ++exit) counts_.add_exit(nothing, 1);
   by_pc_.clear();
   by_page_.clear();
@@ -79,7 +83,7 @@ void BlockStore::begin_at(std::uint32_t first_meta, std::uint32_t first_exit) {
 
 std::uint32_t BlockStore::reserve_exits(std::uint32_t count) {
   const auto first = static_cast<std::uint32_t>(exits_.size());
-  const std::vector<std::uint32_t> nothing(lanes_.size(), 0);
+  const std::vector<std::uint32_t> nothing(accumulators_.size(), 0);
   for (std::uint32_t i = 0; i < count; ++i) {
     exits_.emplace_back();
     exit_marks_.push_back(MarkTime::None);

@@ -11,11 +11,11 @@
 #include <span>
 #include <utility>
 
+#include "engine/translate/accumulators.h"
 #include "engine/translate/block.h"
 #include "engine/translate/block_map.h"
 #include "engine/translate/context.h"
 #include "engine/translate/growing_array.h"
-#include "engine/translate/lanes.h"
 #include "engine/translate/page_blocks.h"
 #include "engine/translate/snapshot.h"
 #include "engine/translate/stored_code.h"
@@ -30,11 +30,11 @@ struct FilledCode {
 
 class BlockStore {
  public:
-  /// units: occurrences of each lane that one word of a spaced trace stands for; 0 where no overflow can be near.
-  /// tallies: exits stand for counts of each lane
+  /// units: occurrences of each accumulator that one word of a spaced trace stands for; 0 where no overflow can be
+  /// near. tallies: exits stand for counts of each accumulator
   /// begin, near_begin: cache addresses from which on blocks lie, and from which on those of Variant::Near do
-  BlockStore(const LaneSet& lanes, std::span<const std::uint32_t> units, bool tallies, std::uint64_t begin,
-             std::uint64_t near_begin);
+  BlockStore(const AccumulatorSet& accumulators, std::span<const std::uint32_t> units, bool tallies,
+             std::uint64_t begin, std::uint64_t near_begin);
 
   /// An id that no exit has, for a path that was left in its middle. It names something else each time.
   static constexpr std::uint32_t kPathLeft = 8;
@@ -147,7 +147,7 @@ class BlockStore {
   bool is_consistent(const Block& block, const FilledCode& code) const;
   bool is_consistent(const Exit& exit, const FilledCode& code) const;
 
-  const LaneSet& lanes_;
+  const AccumulatorSet& accumulators_;
   bool tallies_;
   std::uint64_t begin_, near_begin_;
   GrowingArray<Block> blocks_;

@@ -15,7 +15,7 @@ using testing::IsEmpty;
 constexpr std::uint64_t kBegin = 0x6000'0000, kCold = 0x6100'0000, kNear = 0x6200'0000;
 constexpr std::uint64_t kPc = 0x40'1000;
 
-/// With one lane, and blocks of `kCodeBytes` bytes whose instructions take four each.
+/// With one accumulator, and blocks of `kCodeBytes` bytes whose instructions take four each.
 class BlockStoreTest : public testing::Test {
  protected:
   static constexpr std::uint32_t kCodeBytes = 16;
@@ -48,9 +48,9 @@ class BlockStoreTest : public testing::Test {
     return taken;
   }
 
-  const LaneSet lanes_{std::vector<arch::EventMeaning>(1)};
+  const AccumulatorSet accumulators_{std::vector<arch::EventMeaning>(1)};
   const std::vector<std::uint32_t> units_{0};
-  BlockStore store_{lanes_, units_, true, kBegin, kNear};
+  BlockStore store_{accumulators_, units_, true, kBegin, kNear};
 };
 
 TEST_F(BlockStoreTest, FindsABlockByPcAndVariantUntilItIsBuried) {
@@ -160,9 +160,9 @@ TEST_F(BlockStoreTest, IsMostlyDeadWhenMoreThanHalfOfVeryManyBlocksAre) {
 }
 
 TEST(BlockStore, KeepsNoCountsWhereExitsStandForNone) {
-  const LaneSet lanes{std::vector<arch::EventMeaning>(1)};
+  const AccumulatorSet accumulators{std::vector<arch::EventMeaning>(1)};
   const std::vector<std::uint32_t> units{1};
-  BlockStore store{lanes, units, false, kBegin, kNear};
+  BlockStore store{accumulators, units, false, kBegin, kNear};
   Block block;
   block.pc = kPc;
   store.begin(block);

@@ -14,7 +14,7 @@ namespace zs::engine {
 /// zeros.
 inline std::uint64_t hash_bytes(std::span<const std::byte> bytes) {
   constexpr std::uint64_t kSecrets[] = {0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3, 0x589965CC75374CC3};
-  constexpr std::size_t kLanes = 4, kWords = 2 * kLanes, kStep = kWords * sizeof(std::uint64_t);
+  constexpr std::size_t kAccumulators = 4, kWords = 2 * kAccumulators, kStep = kWords * sizeof(std::uint64_t);
   __extension__ using Wide = unsigned __int128;
   const auto mixed = [](std::uint64_t a, std::uint64_t b) {
     const Wide product = Wide{a} * b;

@@ -282,7 +282,7 @@ class EmittedCode : public testing::TestWithParam<EmittedCase> {
     if (options.has_near()) cache_->trace().bias_pointer();
     stubs_ = generate_stubs(*cache_, [](Context* /*context*/) { return std::uint64_t{0}; });
     const std::vector<std::uint32_t> units{options.form == TraceForm::Spaced ? 1u : 0u};
-    translator_ = std::make_unique<Translator>(*cache_, stubs_, source_, lanes_, units, options);
+    translator_ = std::make_unique<Translator>(*cache_, stubs_, source_, accumulators_, units, options);
     block_ = translator_->get(source_.pc, GetParam().variant);
     names_ = std::make_unique<Names>(*cache_, stubs_, source_.pc, block_.entry);
     list_all();
@@ -353,7 +353,7 @@ class EmittedCode : public testing::TestWithParam<EmittedCase> {
   const UntouchedEntries untouched_{ReservedAddresses::kFirstPrivateFd};
   CaseSource source_{GetParam()};
   WatchedInsns watched_;
-  const LaneSet lanes_{
+  const AccumulatorSet accumulators_{
       std::vector<arch::EventMeaning>{{.count = [](const arch::Retired& /*insn*/) { return 1u; }}}};  // instructions
   std::unique_ptr<CodeCache> cache_;
   Stubs stubs_;

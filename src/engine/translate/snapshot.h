@@ -27,7 +27,7 @@ enum class Part : std::uint8_t {
   Metas,       // InsnMeta
   CountRows,   // of the CountTable: by exit
   CountWords,  // likewise
-  CountMost,   // by lane
+  CountMost,   // by accumulator
   Order,       // indices of blocks by where they lie
   NearOrder,   // the same of Variant::Near
   MapKeys,     // of the BlockMap

@@ -19,15 +19,16 @@ std::vector<std::byte> copy_of(std::uint64_t start, std::size_t size) {
 }  // namespace
 
 SnapshotCheck::SnapshotCheck(CodeCache& cache, const Stubs& stubs, const BlockStore& store, HashedTables& tables,
-                             SuperblockBuilder& builder, const LaneSet& lanes, std::span<const std::uint32_t> units,
-                             FactCounts& fact_counts, const TranslationOptions& options)
+                             SuperblockBuilder& builder, const AccumulatorSet& accumulators,
+                             std::span<const std::uint32_t> units, FactCounts& fact_counts,
+                             const TranslationOptions& options)
     : cache_(cache),
       store_(store),
       builder_(builder),
-      lanes_(lanes),
+      accumulators_(accumulators),
       options_(options),
       space_(cache, options.has_near()),
-      made_(lanes, units, options.tallies(), space_.begin(), space_.near_begin()),
+      made_(accumulators, units, options.tallies(), space_.begin(), space_.near_begin()),
       records_(cache.trace(), made_, options),
       emitter_(cache, stubs, made_, space_, tables, fact_counts, records_, options) {}
 
@@ -89,8 +90,8 @@ bool SnapshotCheck::same_exit(std::uint32_t id) const {
   const Exit& a = store_.exit(id);
   const Exit& b = made_.exit(id);
   if (options_.tallies()) {
-    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-      if (store_.counts().at(id, lane) != made_.counts().at(id, lane)) return false;
+    for (std::size_t accumulator = 0; accumulator < accumulators_.size(); ++accumulator) {
+      if (store_.counts().at(id, accumulator) != made_.counts().at(id, accumulator)) return false;
     }
     if (store_.counts().words(id) != made_.counts().words(id)) return false;
   }

@@ -8,12 +8,12 @@
 #include <span>
 #include <vector>
 
+#include "engine/translate/accumulators.h"
 #include "engine/translate/block_emitter.h"
 #include "engine/translate/block_store.h"
 #include "engine/translate/code_cache.h"
 #include "engine/translate/code_space.h"
 #include "engine/translate/hashed_tables.h"
-#include "engine/translate/lanes.h"
 #include "engine/translate/record_emitter.h"
 #include "engine/translate/stubs.h"
 #include "engine/translate/superblock.h"
@@ -25,7 +25,7 @@ class SnapshotCheck {
  public:
   /// store  what is checked
   SnapshotCheck(CodeCache& cache, const Stubs& stubs, const BlockStore& store, HashedTables& tables,
-                SuperblockBuilder& builder, const LaneSet& lanes, std::span<const std::uint32_t> units,
+                SuperblockBuilder& builder, const AccumulatorSet& accumulators, std::span<const std::uint32_t> units,
                 FactCounts& fact_counts, const TranslationOptions& options);
 
   /// Whether that block, which is not dead, is what its translation is now. Nothing may run meanwhile.
@@ -41,7 +41,7 @@ class SnapshotCheck {
   CodeCache& cache_;
   const BlockStore& store_;
   SuperblockBuilder& builder_;
-  const LaneSet& lanes_;
+  const AccumulatorSet& accumulators_;
   const TranslationOptions& options_;
   CodeSpace space_;
   BlockStore made_;

@@ -61,7 +61,7 @@ struct TranslationOptions {
   bool addresses =
       false;  // with TraceForm::Spaced: what is needed to tell all addresses is stored too (address_slots.h)
   /// Set of Risk. In a spaced trace each instruction of these takes a word at least, and so does in a bounded
-  /// block what a lane near its overflow counts.
+  /// block what an accumulator near its overflow counts.
   std::uint8_t risks = 0;
   bool logs = false;  // with addresses: Variant::Logged is wanted
   /// Of these, Variant::Full tells of accesses to some lines (LineWatch); null: of none. They may become more.
@@ -69,7 +69,8 @@ struct TranslationOptions {
 
   /// With more instructions in a block, a brake could not tell the way to the guard from that to an overflow.
   static constexpr unsigned kMostBraked = 64;
-  /// Whether exits stand for counts of each lane. In the budget form they are all the same, and in the trace pointer.
+  /// Whether exits stand for counts of each accumulator. In the budget form they are all the same, and in the trace
+  /// pointer.
   bool tallies() const { return form != TraceForm::Budget; }
   /// Whether Variant::Near exists: in the budget form, with brakes.
   bool has_near() const { return brakes && form == TraceForm::Budget; }
@@ -193,7 +194,8 @@ struct Retirement {
 /// The instructions of a block, as its path goes.
 struct Retirements {
   std::vector<Retirement> insns;
-  std::vector<std::uint16_t> sums;  // by lane, before the first instruction, before the second, ..., after the last
+  std::vector<std::uint16_t>
+      sums;  // by accumulator, before the first instruction, before the second, ..., after the last
 };
 
 /// Whether it is what 32 bits sign-extend to.

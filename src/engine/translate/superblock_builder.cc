@@ -140,11 +140,11 @@ std::optional<ExitKind> SuperblockBuilder::refusal_of_addresses(PathStep& step) 
 }
 
 inline bool SuperblockBuilder::needs_step(const Insn& insn) const {
-  const bool uncounted_rep = insn.facts.rep_string && lanes_.any_memory() &&
+  const bool uncounted_rep = insn.facts.rep_string && accumulators_.any_memory() &&
                              (!options_.count_elements || insn.memory_count == 0 || insn.memory[0].address32);
   // POPF and IRETQ may set the trap flag, which the dispatcher then keeps for the program (Thread::traps).
   return insn.gs || is_popf(insn) || insn.flow == Flow::FarReturn || uncounted_rep ||
-         (insn.touches_memory() && lanes_.any_addresses());
+         (insn.touches_memory() && accumulators_.any_addresses());
 }
 
 bool SuperblockBuilder::is_risky(const Insn& insn) {
@@ -156,13 +156,15 @@ bool SuperblockBuilder::is_risky(const Insn& insn) {
   return counts_near(insn, false);
 }
 
-// Whether it has an event of a lane that may be close to its overflow.
+// Whether it has an event of an accumulator that may be close to its overflow.
 // plain  of one in which every instruction counts, too
 bool SuperblockBuilder::counts_near(const Insn& insn, bool plain) {
   for (const bool taken : {false, true}) {
     const auto counts = fact_counts_.of(insn.facts, taken);
-    for (std::size_t lane = 0; lane < counts.size(); ++lane) {
-      if (counts[lane] != 0 && store_.counts().near(lane) && (plain || !lanes_.counts_plain(lane))) return true;
+    for (std::size_t accumulator = 0; accumulator < counts.size(); ++accumulator) {
+      if (counts[accumulator] != 0 && store_.counts().near(accumulator) &&
+          (plain || !accumulators_.counts_plain(accumulator)))
+        return true;
     }
   }
   return false;

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <optional>
 
+#include "engine/translate/accumulators.h"
 #include "engine/translate/address_slots.h"
 #include "engine/translate/block.h"
 #include "engine/translate/block_store.h"
-#include "engine/translate/lanes.h"
 #include "engine/translate/superblock.h"
 #include "isa/accesses.h"
 
@@ -18,9 +18,9 @@ namespace zs::engine {
 
 class SuperblockBuilder {
  public:
-  SuperblockBuilder(CodeSource& source, const LaneSet& lanes, const TranslationOptions& options,
+  SuperblockBuilder(CodeSource& source, const AccumulatorSet& accumulators, const TranslationOptions& options,
                     const BlockStore& store, FactCounts& fact_counts)
-      : source_(source), lanes_(lanes), options_(options), store_(store), fact_counts_(fact_counts) {}
+      : source_(source), accumulators_(accumulators), options_(options), store_(store), fact_counts_(fact_counts) {}
 
   /// The path that a new block takes, of at most `limit` instructions, cut where a core model wants it. Holds until the
   /// next call of this or replay().
@@ -59,7 +59,7 @@ class SuperblockBuilder {
   bool counts_near(const Insn& insn, bool plain);
 
   CodeSource& source_;
-  const LaneSet& lanes_;
+  const AccumulatorSet& accumulators_;
   const TranslationOptions& options_;
   const BlockStore& store_;
   FactCounts& fact_counts_;

@@ -75,12 +75,12 @@ class SuperblockBuilderTest : public testing::Test {
 
   Pieces code_;
   TranslationOptions options_{.max_instructions = 16};
-  const LaneSet lanes_{
+  const AccumulatorSet accumulators_{
       std::vector<arch::EventMeaning>{{.count = [](const arch::Retired& /*insn*/) { return 1u; }}}};  // instructions
   const std::vector<std::uint32_t> units_{0};
-  FactCounts fact_counts_{lanes_};
-  BlockStore store_{lanes_, units_, true, kBegin, kNear};
-  SuperblockBuilder builder_{code_, lanes_, options_, store_, fact_counts_};
+  FactCounts fact_counts_{accumulators_};
+  BlockStore store_{accumulators_, units_, true, kBegin, kNear};
+  SuperblockBuilder builder_{code_, accumulators_, options_, store_, fact_counts_};
 };
 
 TEST_F(SuperblockBuilderTest, GoesThroughAJumpAndACallAndBack) {
@@ -179,14 +179,14 @@ TEST(QuietPaths, EndBeforeWhatAllInstructionsDoNotHave) {
   Pieces code;
   code.put(kPc, {kInc, kTest, kLoad, kInc});
   const TranslationOptions options{.max_instructions = 16, .form = TraceForm::Spaced};
-  const LaneSet lanes(std::vector<arch::EventMeaning>{
+  const AccumulatorSet accumulators(std::vector<arch::EventMeaning>{
       {.count = [](const arch::Retired& /*insn*/) { return 1u; }},
       {.count = [](const arch::Retired& insn) { return static_cast<std::uint32_t>(insn.loads); }}});
   const std::vector<std::uint32_t> near{8, 2}, far{8, 0};
   for (const auto& [units, end] : {std::pair{near, 4U}, {far, 8U}}) {
-    BlockStore store(lanes, units, true, kBegin, kNear);
-    FactCounts fact_counts(lanes);
-    SuperblockBuilder builder(code, lanes, options, store, fact_counts);
+    BlockStore store(accumulators, units, true, kBegin, kNear);
+    FactCounts fact_counts(accumulators);
+    SuperblockBuilder builder(code, accumulators, options, store, fact_counts);
     const Path& path = builder.collect(kPc, Variant::Quiet, 16);
     EXPECT_EQ(path.end_pc, kPc + end);
     EXPECT_EQ(path.end_kind, end == 4 ? ExitKind::NeedsStep : ExitKind::Unfetchable);
@@ -208,7 +208,7 @@ TEST_F(SuperblockBuilderTest, SaysWhyAPathCannotGoOn) {
   expect_end(collect(), ExitKind::Undecodable, 2);
   Pieces cut;
   cut.put(kPc, {kInc, {0x48}});  // the rest is not executable
-  SuperblockBuilder of_cut(cut, lanes_, options_, store_, fact_counts_);
+  SuperblockBuilder of_cut(cut, accumulators_, options_, store_, fact_counts_);
   expect_end(of_cut.collect(kPc, Variant::Full, 8), ExitKind::Unfetchable, 2);
 }
 

@@ -56,13 +56,14 @@ std::span<const PathInsn> SuperblockReplay::describe(const Path& path, const Exi
 Retirements SuperblockReplay::retirements_of(const Path& path) {
   Retirements of_path;
   of_path.insns.reserve(path.steps.size());
-  of_path.sums.reserve((path.steps.size() + 1) * lanes_.size());
-  of_path.sums.assign(lanes_.size(), 0);
+  of_path.sums.reserve((path.steps.size() + 1) * accumulators_.size());
+  of_path.sums.assign(accumulators_.size(), 0);
   for (const PathStep& step : path.steps) {
     const bool taken = step.taken();
     of_path.insns.push_back({step.insn.facts, taken});
     for (const std::uint32_t count : fact_counts_.of(step.insn.facts, taken))
-      of_path.sums.push_back(static_cast<std::uint16_t>(count + of_path.sums[of_path.sums.size() - lanes_.size()]));
+      of_path.sums.push_back(
+          static_cast<std::uint16_t>(count + of_path.sums[of_path.sums.size() - accumulators_.size()]));
   }
   return of_path;
 }
@@ -95,15 +96,15 @@ bool SuperblockReplay::taken_at_end(const Retirements& path, unsigned instructio
 }
 
 void SuperblockReplay::check_exits(const Block& block, const Retirements& path) {
-  const std::size_t lanes = lanes_.size();
+  const std::size_t accumulators = accumulators_.size();
   for (std::uint32_t id = block.first_exit; id < block.first_exit + block.exits; ++id) {
     const unsigned instructions = store_.exit(id).instructions;
     if (instructions == 0) continue;
     const Retirement& last = path.insns[instructions - 1];
     const auto of_last = fact_counts_.of(last.facts, taken_at_end(path, instructions, &store_.exit(id)));
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      const std::uint32_t sum = path.sums[(instructions - 1) * lanes + lane] + of_last[lane];
-      CHECK(sum == store_.counts().at(id, lane), id, lane, sum);
+    for (std::size_t accumulator = 0; accumulator < accumulators; ++accumulator) {
+      const std::uint32_t sum = path.sums[(instructions - 1) * accumulators + accumulator] + of_last[accumulator];
+      CHECK(sum == store_.counts().at(id, accumulator), id, accumulator, sum);
     }
   }
 }
@@ -113,7 +114,7 @@ std::span<const std::uint16_t> SuperblockReplay::sums_to(std::uint32_t exit_id) 
   std::uint32_t& at = kept_sums_at_[exit_id];
   if (at == 0) {
     at = static_cast<std::uint32_t>(kept_sums_.size() + 1);
-    kept_sums_.push_back(static_cast<std::uint16_t>((store_.exit(exit_id).instructions + 1u) * lanes_.size()));
+    kept_sums_.push_back(static_cast<std::uint16_t>((store_.exit(exit_id).instructions + 1u) * accumulators_.size()));
     keep_sums_to(exit_id);
   }
   return {kept_sums_.data() + at, kept_sums_[at - 1]};
@@ -124,14 +125,14 @@ void SuperblockReplay::keep_sums_to(std::uint32_t exit_id) {
   const Exit& exit = store_.exit(exit_id);
   const auto& of_block = retirements(exit.block, exit.instructions).sums;
   kept_sums_.insert(kept_sums_.end(), of_block.begin(),
-                    of_block.begin() + std::ptrdiff_t(exit.instructions * lanes_.size()));
-  for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
-    kept_sums_.push_back(static_cast<std::uint16_t>(store_.counts().at(exit_id, lane)));
+                    of_block.begin() + std::ptrdiff_t(exit.instructions * accumulators_.size()));
+  for (std::size_t accumulator = 0; accumulator < accumulators_.size(); ++accumulator)
+    kept_sums_.push_back(static_cast<std::uint16_t>(store_.counts().at(exit_id, accumulator)));
 }
 
 std::span<const std::uint16_t> SuperblockReplay::sums_into(std::uint32_t block, unsigned instructions) {
   const auto& of_block = retirements(block, instructions).sums;
-  sums_.assign(of_block.begin(), of_block.begin() + std::ptrdiff_t((instructions + 1) * lanes_.size()));
+  sums_.assign(of_block.begin(), of_block.begin() + std::ptrdiff_t((instructions + 1) * accumulators_.size()));
   return sums_;
 }
 

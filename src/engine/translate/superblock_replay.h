@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/translate/accumulators.h"
 #include "engine/translate/block.h"
 #include "engine/translate/block_store.h"
-#include "engine/translate/lanes.h"
 #include "engine/translate/superblock.h"
 #include "engine/translate/superblock_builder.h"
 
@@ -18,14 +18,15 @@ namespace zs::engine {
 
 class SuperblockReplay {
  public:
-  SuperblockReplay(const BlockStore& store, SuperblockBuilder& builder, const LaneSet& lanes, FactCounts& fact_counts)
-      : store_(store), builder_(builder), lanes_(lanes), fact_counts_(fact_counts) {}
+  SuperblockReplay(const BlockStore& store, SuperblockBuilder& builder, const AccumulatorSet& accumulators,
+                   FactCounts& fact_counts)
+      : store_(store), builder_(builder), accumulators_(accumulators), fact_counts_(fact_counts) {}
 
-  /// Occurrences of each lane in one such instruction. Holds until the next call.
+  /// Occurrences of each accumulator in one such instruction. Holds until the next call.
   std::span<const std::uint32_t> counts_of(const arch::InsnFacts& facts, bool taken) {
     return fact_counts_.of(facts, taken);
   }
-  /// counts[lane] += occurrences over the first `instructions` instructions of `block`.
+  /// counts[accumulator] += occurrences over the first `instructions` instructions of `block`.
   void count_prefix(const Block& block, unsigned instructions, std::span<std::uint32_t> counts);
   /// The taken branches on the path to an exit, oldest first (the last may be the exit's own).
   const std::vector<PathBranch>& branches_to(std::uint32_t exit_id);
@@ -37,9 +38,9 @@ class SuperblockReplay {
   const Retirements& retirements(std::uint32_t block, unsigned instructions);
   /// Whether the last of the first `instructions` is taken where they leave through `exit`; null: where they do not.
   static bool taken_at_end(const Retirements& path, unsigned instructions, const Exit* exit);
-  /// By lane, what the instructions on the path to an exit, or the first ones of a block, bring: before the first of
-  /// them, before the second, ..., after the last. Hold until the next call of either. An exit's are kept in one piece,
-  /// because an end of a window finds nothing of it in the caches.
+  /// By accumulator, what the instructions on the path to an exit, or the first ones of a block, bring: before the
+  /// first of them, before the second, ..., after the last. Hold until the next call of either. An exit's are kept in
+  /// one piece, because an end of a window finds nothing of it in the caches.
   std::span<const std::uint16_t> sums_to(std::uint32_t exit_id);
   std::span<const std::uint16_t> sums_into(std::uint32_t block, unsigned instructions);
 
@@ -64,7 +65,7 @@ class SuperblockReplay {
 
   const BlockStore& store_;
   SuperblockBuilder& builder_;
-  const LaneSet& lanes_;
+  const AccumulatorSet& accumulators_;
   FactCounts& fact_counts_;
   std::unordered_map<std::uint32_t, std::vector<PathBranch>> branches_;
   std::vector<Retirements> retirements_;     // by block, as far as somebody asked

@@ -12,7 +12,7 @@ namespace zs::engine {
 enum class TraceForm : std::uint8_t {
   Records,  // one exit id per block executed
   Spaced,   // the same, behind as many words as the block may bring a counter closer to its overflow (CountTable)
-  Budget,   // the pointer itself advances by the one lane's count
+  Budget,   // the pointer itself advances by the one accumulator's count
 };
 
 /// A record of a spaced trace: the exit, and how many words before it the one before lies. So reading back waits for

@@ -22,21 +22,21 @@ void populate_code(std::span<const StoredPage> pages) {
 
 }  // namespace
 
-Translator::Translator(CodeCache& cache, const Stubs& stubs, CodeSource& source, const LaneSet& lanes,
+Translator::Translator(CodeCache& cache, const Stubs& stubs, CodeSource& source, const AccumulatorSet& accumulators,
                        std::span<const std::uint32_t> units, const TranslationOptions& options)
     : cache_(cache),
       stubs_(stubs),
       source_(source),
-      lanes_(lanes),
+      accumulators_(accumulators),
       units_(units.begin(), units.end()),
       options_(options),
       space_(cache, options.has_near()),
-      store_(lanes, units, options.tallies(), space_.begin(), space_.near_begin()),
-      fact_counts_(lanes),
+      store_(accumulators, units, options.tallies(), space_.begin(), space_.near_begin()),
+      fact_counts_(accumulators),
       tables_(cache.untouched(), cache.layout().hashed_tables, stubs.hashed_miss),
       records_(cache.trace(), store_, options_),
-      builder_(source, lanes, options_, store_, fact_counts_),
-      replay_(store_, builder_, lanes, fact_counts_),
+      builder_(source, accumulators, options_, store_, fact_counts_),
+      replay_(store_, builder_, accumulators, fact_counts_),
       emitter_(cache, stubs, store_, space_, tables_, fact_counts_, records_, options_),
       linker_(cache.direct_table(), stubs, store_, space_, tables_, records_) {}
 
@@ -117,20 +117,20 @@ std::vector<std::uint64_t> Translator::key() const {
   const DirectTable& direct = cache_.direct_table();
   std::vector<std::uint64_t> key = {
       o.max_instructions, o.virtual_time, o.wants_retirements, o.count_elements, o.brakes, std::uint64_t(o.form),
-      o.addresses, o.risks, o.logs, lanes_.size(),
+      o.addresses, o.risks, o.logs, accumulators_.size(),
       // where everything lies
       cache_.context_address(), cache_.trace().end(), cache_.layout().code, cache_.layout().code_end,
       cache_.trace().pointer_bias(), direct.bias(), direct.is_mapped(), direct.fixed_code().start,
       direct.fixed_code().end, stubs_.enter, stubs_.unlinked, stubs_.step_done, stubs_.indirect_miss,
       stubs_.direct_miss, stubs_.hashed_miss, stubs_.guard, stubs_.fault, stubs_.at_stop, stubs_.choose_stop};
-  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-    const arch::EventMeaning& meaning = lanes_[lane];
+  for (std::size_t accumulator = 0; accumulator < accumulators_.size(); ++accumulator) {
+    const arch::EventMeaning& meaning = accumulators_[accumulator];
     // Functions of this program, wherever it lies.
     const auto function = [](auto* address) {
       return address == nullptr ? 0 : reinterpret_cast<std::uint64_t>(address) - own_bias();
     };
     key.insert(key.end(), {function(meaning.count), meaning.memory, meaning.addresses, function(meaning.of_signals),
-                           units_[lane]});
+                           units_[accumulator]});
   }
   return key;
 }
@@ -167,7 +167,7 @@ void Translator::wake(AddressRange code, CodePages& pages, bool checks) {
 }
 
 void Translator::check(std::uint16_t module) {
-  SnapshotCheck check(cache_, stubs_, store_, tables_, builder_, lanes_, units_, fact_counts_, options_);
+  SnapshotCheck check(cache_, stubs_, store_, tables_, builder_, accumulators_, units_, fact_counts_, options_);
   for (std::uint32_t index = 1; index < store_.size(); ++index) {
     const Block& block = store_.block(index);
     if (!block.dead && block.module == module)

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/translate/accumulators.h"
 #include "engine/translate/block.h"
 #include "engine/translate/block_emitter.h"
 #include "engine/translate/block_linker.h"
@@ -19,7 +20,6 @@
 #include "engine/translate/code_space.h"
 #include "engine/translate/hashed_tables.h"
 #include "engine/translate/horizon_check.h"
-#include "engine/translate/lanes.h"
 #include "engine/translate/near_code.h"
 #include "engine/translate/record_emitter.h"
 #include "engine/translate/snapshot.h"
@@ -33,8 +33,9 @@ namespace zs::engine {
 
 class Translator {
  public:
-  /// units: occurrences of each lane that one word of a spaced trace stands for; 0 where no overflow can be near.
-  Translator(CodeCache& cache, const Stubs& stubs, CodeSource& source, const LaneSet& lanes,
+  /// units: occurrences of each accumulator that one word of a spaced trace stands for; 0 where no overflow can be
+  /// near.
+  Translator(CodeCache& cache, const Stubs& stubs, CodeSource& source, const AccumulatorSet& accumulators,
              std::span<const std::uint32_t> units, const TranslationOptions& options);
   Translator(const Translator&) = delete;
   Translator& operator=(const Translator&) = delete;
@@ -102,7 +103,7 @@ class Translator {
   CodeCache& cache_;
   const Stubs& stubs_;
   CodeSource& source_;
-  const LaneSet& lanes_;
+  const AccumulatorSet& accumulators_;
   std::vector<std::uint32_t> units_;
   TranslationOptions options_;
   CodeSpace space_;

@@ -1,4 +1,4 @@
-#include "engine/translate/lanes.h"
+#include "engine/translate/accumulators.h"
 
 #include <emmintrin.h>
 
@@ -12,7 +12,7 @@ namespace zs::engine {
 namespace {
 
 /// Records of which sums of 16 bits cannot wrap: each brings at most 255.
-constexpr std::size_t kStretch = 256;
+constexpr std::size_t kSummedAtOnce = 256;
 
 /// Eight sums of 32 bits.
 class WideSums {
@@ -54,13 +54,13 @@ class WideSums {
   __m128i low_ = _mm_setzero_si128(), high_ = _mm_setzero_si128();
 };
 
-/// The rows of one group of lanes.
+/// The rows of one group of accumulators.
 class RowReader {
  public:
   RowReader(const void* rows, std::size_t group, std::size_t groups)
       : rows_(static_cast<const __m128i*>(rows) + group), groups_(groups) {}
   __m128i row(std::uint32_t id) const { return _mm_load_si128(rows_ + id * groups_); }
-  /// Of at most kStretch records, in 16 bits.
+  /// Of at most kSummedAtOnce records, in 16 bits.
   __m128i sum(std::span<const std::uint32_t> ids) const {
     return groups_ == 1 ? sum(ids, [this](std::uint32_t id) { return _mm_load_si128(rows_ + id); })
                         : sum(ids, [this](std::uint32_t id) { return row(id); });
@@ -92,7 +92,7 @@ std::span<const std::uint32_t> FactCounts::of(const arch::InsnFacts& facts, bool
   const std::uint64_t wanted = bits | std::uint64_t{taken} << 62 | std::uint64_t{1} << 63;  // rep_string is bit 56
   const std::size_t at = (wanted * 0x9E3779B97F4A7C15u) >> 55;
   static_assert(std::uint64_t{kEntries} << 55 == 0);
-  std::uint32_t* counts = counts_.data() + at * lanes_.size();
+  std::uint32_t* counts = counts_.data() + at * accumulators_.size();
   if (entries_[at] != wanted) {
     entries_[at] = wanted;
     arch::Retired retired;
@@ -101,10 +101,10 @@ std::span<const std::uint32_t> FactCounts::of(const arch::InsnFacts& facts, bool
     // What a REP string does to memory is known only when it has run.
     retired.load_count = facts.rep_string ? 0 : facts.loads;
     retired.store_count = facts.rep_string ? 0 : facts.stores;
-    for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
-      counts[lane] = lanes_.counted(lane) ? lanes_[lane].count(retired) : 0;
+    for (std::size_t accumulator = 0; accumulator < accumulators_.size(); ++accumulator)
+      counts[accumulator] = accumulators_.counted(accumulator) ? accumulators_[accumulator].count(retired) : 0;
   }
-  return {counts, lanes_.size()};
+  return {counts, accumulators_.size()};
 }
 
 void CountTable::add_exit(std::span<const std::uint32_t> counts, unsigned least_words) {
@@ -115,15 +115,17 @@ void CountTable::add_exit(std::span<const std::uint32_t> counts, unsigned least_
 }
 
 void CountTable::set_exit(std::uint32_t exit, std::span<const std::uint32_t> counts, unsigned least_words) {
-  CHECK(counts.size() == lanes_);
-  for (std::size_t lane = 0; lane < lanes_; ++lane) {
-    CHECK(counts[lane] < 256);
-    rows_[exit * groups_ + lane / 8].lane[lane % 8] = static_cast<std::uint16_t>(counts[lane]);
-    most_[lane] = std::max(most_[lane], counts[lane]);
+  CHECK(counts.size() == accumulators_);
+  for (std::size_t accumulator = 0; accumulator < accumulators_; ++accumulator) {
+    CHECK(counts[accumulator] < 256);
+    rows_[exit * groups_ + accumulator / 8].accumulator[accumulator % 8] =
+        static_cast<std::uint16_t>(counts[accumulator]);
+    most_[accumulator] = std::max(most_[accumulator], counts[accumulator]);
   }
   std::uint32_t words = std::max(least_words, 1u);
-  for (std::size_t lane = 0; lane < lanes_; ++lane) {
-    if (units_[lane] != 0) words = std::max(words, (counts[lane] + units_[lane] - 1) / units_[lane]);
+  for (std::size_t accumulator = 0; accumulator < accumulators_; ++accumulator) {
+    if (units_[accumulator] != 0)
+      words = std::max(words, (counts[accumulator] + units_[accumulator] - 1) / units_[accumulator]);
   }
   words_[exit] = static_cast<std::uint8_t>(words);
   most_words_ = std::max(most_words_, words);
@@ -156,19 +158,20 @@ void CountTable::sum_group(std::size_t group, std::span<const std::uint32_t> ids
   for (std::size_t at = 0; at < ids.size();) {
     const std::size_t end = std::min(ids.size(), at + WideSums::kMostRecords);
     WideSums wide;
-    for (; at < end; at += kStretch) wide.add(rows.sum(ids.subspan(at, std::min(kStretch, end - at))));
+    for (; at < end; at += kSummedAtOnce) wide.add(rows.sum(ids.subspan(at, std::min(kSummedAtOnce, end - at))));
     Eight sums;
     wide.store(sums.data());
-    for (std::size_t lane = 0; lane < lanes_of(group); ++lane) totals[group * 8 + lane] += sums[lane];
+    for (std::size_t accumulator = 0; accumulator < accumulators_of(group); ++accumulator)
+      totals[group * 8 + accumulator] += sums[accumulator];
   }
 }
 
 // Four at a time, the last of them masked: where a mark comes cannot be foreseen, so one branch asks for it and no loop
 // ends there.
-// The first group of lanes finds where to stop, the others follow it there.
+// The first group of accumulators finds where to stop, the others follow it there.
 std::size_t CountTable::add_up_to_marked(std::span<const std::uint32_t> records,
                                          std::span<std::uint32_t> running) const {
-  constexpr std::size_t kOfTwo = 2 * kStretch;  // two sums
+  constexpr std::size_t kOfTwo = 2 * kSummedAtOnce;  // two sums
   static_assert(kMarkedRecord == 1u << 31, "the bit that MOVMSKPS takes");
   alignas(16) static constexpr std::uint16_t kFirst[4][8] = {{}, {0xFFFF}, {0xFFFF, 0xFFFF}, {0xFFFF, 0xFFFF, 0xFFFF}};
   const __m128i zero = _mm_setzero_si128();
@@ -212,8 +215,8 @@ std::size_t CountTable::add_up_to_marked(std::span<const std::uint32_t> records,
   return count;
 }
 
-// Which records overflow nothing is found in the groups that have a lane close enough, one after the other: each looks
-// no further than the one before, so the sums of the last are what is wanted.
+// Which records overflow nothing is found in the groups that have an accumulator close enough, one after the other:
+// each looks no further than the one before, so the sums of the last are what is wanted.
 std::size_t CountTable::add_within(std::span<const std::uint32_t> ids, std::span<const std::uint64_t> room,
                                    std::span<std::uint64_t> totals) const {
   CHECK(ids.size() <= kMostWithin, ids.size());
@@ -225,10 +228,10 @@ std::size_t CountTable::add_within(std::span<const std::uint32_t> ids, std::span
     Eight left;
     left.fill(kFar);
     bool close = false;
-    for (std::size_t lane = 0; lane < lanes_of(group); ++lane) {
-      const std::uint64_t here = room[group * 8 + lane] - totals[group * 8 + lane];
+    for (std::size_t accumulator = 0; accumulator < accumulators_of(group); ++accumulator) {
+      const std::uint64_t here = room[group * 8 + accumulator] - totals[group * 8 + accumulator];
       if (here >= kFar) continue;
-      left[lane] = static_cast<std::uint32_t>(here);
+      left[accumulator] = static_cast<std::uint32_t>(here);
       close = true;
     }
     if (!close) continue;
@@ -240,7 +243,8 @@ std::size_t CountTable::add_within(std::span<const std::uint32_t> ids, std::span
       sum_group(group, ids, totals);
       continue;
     }
-    for (std::size_t lane = 0; lane < lanes_of(group); ++lane) totals[group * 8 + lane] += sums[lane];
+    for (std::size_t accumulator = 0; accumulator < accumulators_of(group); ++accumulator)
+      totals[group * 8 + accumulator] += sums[accumulator];
   }
   return ids.size();
 }
@@ -253,12 +257,12 @@ std::size_t CountTable::sum_within(std::size_t group, std::span<const std::uint3
   static_assert(kShortStretch * 255 <= INT16_MAX && kShortStretch % kStep == 0);
   const RowReader rows(rows_.data(), group, groups_);
   const WideSums most = WideSums::load(left.data());
-  WideSums sum, growth = WideSums::all(kStretch * 4);  // of instructions in a record, about
+  WideSums sum, growth = WideSums::all(kSummedAtOnce * 4);  // of instructions in a record, about
   std::size_t at = 0;
   while (at < ids.size()) {
     const auto rest = ids.subspan(at);
     if (sum.plus(growth).plus(growth.quarter()).within(most)) {
-      const auto stretch = rest.first(std::min(kStretch, rest.size()));
+      const auto stretch = rest.first(std::min(kSummedAtOnce, rest.size()));
       WideSums next = sum;
       next.add(rows.sum(stretch));
       if (next.within(most)) {
