@@ -137,17 +137,6 @@ class Cache {
     return kNoSlot;
   }
 
-  /// The set is looked at soon: it comes into the host's caches meanwhile.
-  void expect(Set first) const {
-    __builtin_prefetch(&tags_[first]);
-    __builtin_prefetch(&sets_[first / CacheSet::kWays], 1);
-  }
-  /// What insert() would throw out.
-  Line victim(Set first) const {
-    const CacheSet& set = sets_[first / CacheSet::kWays];
-    return tags_[first + policy_.victim(set.state, set.filled)];
-  }
-
   [[gnu::always_inline]] void touch(Slot slot) { policy_.hit(set_at(slot).state, way_of(slot)); }
 
   /// Puts in a line that is not there.

@@ -259,7 +259,6 @@ class CoherentLevels : public MemorySystem {
   Arrival ask_beyond_l2(unsigned core, Line line, std::uint64_t now, bool exclusive, bool fetched) {
     Core& own = *cores_[core];
     const auto set = llc_.set_of(line);
-    llc_.expect(set);
     count(core, CoreSignal::LlcReference);
     std::uint64_t start = own.to_llc.take(now, parameters_.llc_gap_cycles);
 

@@ -12,39 +12,23 @@ namespace zs::uarch {
 
 namespace {
 
-template <ReplacementPolicy L1iPolicy, ReplacementPolicy L1Policy, ReplacementPolicy L2Policy,
-          ReplacementPolicy LlcPolicy>
+/// Nearly all accesses go to the first level, so there the policies' code is in the cache's.
+template <ReplacementPolicy L1iPolicy, ReplacementPolicy L1Policy>
 struct FastParts {
   using L1i = Cache<L1iPolicy>;
   using L1 = Cache<L1Policy>;
-  using L2 = Cache<L2Policy>;
-  using Llc = Cache<LlcPolicy>;
+  using L2 = Cache<AnyPolicy>;
+  using Llc = Cache<AnyPolicy>;
   using Table = LruTable;
   using Pending = PendingFills;
   using Stores = StoreBuffer;
   static constexpr bool kInlinePath = true;
 };
 
-/// A memory system whose caches have their policies' code in them.
-struct Made {
-  PolicyKind l1d, l2, llc;  // with trees in L1I
-  std::unique_ptr<MemorySystem> (*make)(const MemoryParameters& parameters, const MemoryOptions& options);
-};
-
-template <typename Parts>
+template <typename... FirstLevel>
 std::unique_ptr<MemorySystem> make_of(const MemoryParameters& parameters, const MemoryOptions& options) {
-  return std::make_unique<Hierarchy<Parts>>(parameters, options);
+  return std::make_unique<Hierarchy<FastParts<FirstLevel...>>>(parameters, options);
 }
-
-using Tree = TreePlruPolicy;
-using enum PolicyKind;
-constexpr Made kMade[] = {
-    {TreePlru, TreePlru, BitPlru, make_of<FastParts<Tree, Tree, Tree, BitPlruPolicy>>},  // westmere
-    {TreePlru, TreePlru, Qlru, make_of<FastParts<Tree, Tree, Tree, QlruPolicy>>},        // haswell
-    {TreePlru, Qlru, Qlru, make_of<FastParts<Tree, Tree, QlruPolicy, QlruPolicy>>},      // skylake-server
-    {ThreePlru4, Qlru, Qlru, make_of<FastParts<Tree, ThreePlru4Policy, QlruPolicy, QlruPolicy>>},
-    {TreePlru, TreePlru, Srrip, make_of<FastParts<Tree, Tree, Tree, SrripPolicy>>},  // zen4
-};
 
 }  // namespace
 
@@ -96,14 +80,12 @@ void MemorySystem::count_into(unsigned core, CoreSignals* signals) {
 }
 
 std::unique_ptr<MemorySystem> MemorySystem::make(const MemoryParameters& parameters, const MemoryOptions& options) {
-  for (const Made& made : kMade) {
-    if (parameters.l1i.policy.kind == TreePlru && parameters.l1d.policy.kind == made.l1d &&
-        parameters.l2.policy.kind == made.l2 && parameters.llc.policy.kind == made.llc) {
-      return made.make(parameters, options);
-    }
+  const PolicyKind l1d = parameters.l1d.policy.kind;
+  if (parameters.l1i.policy.kind == PolicyKind::TreePlru) {
+    if (l1d == PolicyKind::TreePlru) return make_of<TreePlruPolicy, TreePlruPolicy>(parameters, options);
+    if (l1d == PolicyKind::ThreePlru4) return make_of<TreePlruPolicy, ThreePlru4Policy>(parameters, options);
   }
-  // Only a what-if has others.
-  return make_of<FastParts<AnyPolicy, AnyPolicy, AnyPolicy, AnyPolicy>>(parameters, options);
+  return make_of<AnyPolicy, AnyPolicy>(parameters, options);  // only a what-if has others
 }
 
 }  // namespace zs::uarch

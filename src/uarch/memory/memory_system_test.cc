@@ -188,9 +188,9 @@ TEST(MemorySystem, TheSlotOfALineInL1KnowsWhenItArrivesAndNoFillBufferIsAsked) {
   EXPECT_EQ(CountedFills::asked, before);
 }
 
-TEST(MemorySystem, OfEachCoreModelTheCachesHaveTheirPoliciesCodeInThem) {
+TEST(MemorySystem, OfEachCoreModelTheFirstLevelHasItsPoliciesCodeInIt) {
   MemoryParameters what_if = find_core_model("skylake-server")->memory;
-  what_if.l2.policy = lru();
+  what_if.l1d.policy = lru();
   const auto chosen_at_run_time = MemorySystem::make(what_if, {});
   const MemorySystem& any = *chosen_at_run_time;
   for (const CoreModel& model : core_models()) {

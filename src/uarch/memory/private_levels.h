@@ -119,7 +119,6 @@ class PrivateLevels : public CoherentLevels<Parts> {
                               std::uint32_t instruction) {
     constexpr Use use = kUse;
     Core& own = *cores_[core];
-    own.l2.expect(own.l2.set_of(line));
     const std::uint64_t start = wait_for_fill_buffer(core, now);
     const Arrival arrival = request(core, line, start, request_of(use));
     LineFlags flags = without(arrival.flags, kDirty);  // the L2 keeps that
@@ -204,7 +203,6 @@ class PrivateLevels : public CoherentLevels<Parts> {
       insert_l2(core, line, kExclusive);
       return true;
     }
-    expect_beyond_l2(own, line);
     count(core, CoreSignal::L2OwnPrefetchMiss);
     const Arrival arrival = ask_beyond_l2(core, line, now, false, false);
     tell_sample(core, line);
@@ -253,7 +251,6 @@ class PrivateLevels : public CoherentLevels<Parts> {
       insert_l2(core, line, arrival.flags);
       return arrival;
     }
-    expect_beyond_l2(own, line);
     count(core, events.miss);
     const std::uint64_t start = own.requests.free_at(now);
     arrival = ask_beyond_l2(core, line, start, exclusive, fetched);
@@ -274,11 +271,6 @@ class PrivateLevels : public CoherentLevels<Parts> {
       prefetch_into_l2(core, line ^ 1, now);
     }
     own.streamer.access(line, [this, core, now](Line next) { return prefetch_into_l2(core, next, now); });
-  }
-
-  /// The line will come into L2; what it throws out may go to LLC.
-  [[gnu::always_inline]] void expect_beyond_l2(const Core& own, Line line) const {
-    llc_.expect(llc_.set_of(own.l2.victim(own.l2.set_of(line))));
   }
 
   void insert_l2(unsigned core, Line line, LineFlags flags) {

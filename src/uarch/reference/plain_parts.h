@@ -42,8 +42,6 @@ class PlainCache {
     }
     return kNoSlot;
   }
-  void expect(Set) const {}
-  Line victim(Set) const { return kNoLine; }
   void touch(Slot slot) { policies_[slot / ways_]->hit(slot % ways_); }
   EvictedLine insert(Line line, LineFlags flags) {
     const std::uint32_t set = index_(line);
