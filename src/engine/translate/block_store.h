@@ -37,7 +37,7 @@ class BlockStore {
              std::uint64_t begin, std::uint64_t near_begin);
 
   /// An id that no exit has, for a path that was left in its middle. It names something else each time.
-  static constexpr std::uint32_t kPathLeft = 8;
+  static constexpr std::uint32_t kPathLeft = 0;
   static constexpr std::uint32_t kFirstExit = kPathLeft + 1;
 
   // ---- what there is

@@ -2,7 +2,7 @@
 // Lines with a semicolon are the program. Names stand for addresses: the fields of the Context (slot_r11 is where the
 // program's r11 lies, which is the stolen register), the stubs, `guest` for where the piece begins, `guard` for the end
 // of the trace, `slots[n]` for where registers are stored that addresses are made of. The direct table begins at 0.
-// Side exits of Variant::Full lie apart, behind `cold`. Exits are numbered from 9 (BlockStore::kFirstExit); in a spaced
+// Side exits of Variant::Full lie apart, behind `cold`. Exits are numbered from 1 (BlockStore::kFirstExit); in a spaced
 // trace a record is that number times 64, and words.
 #pragma once
 
@@ -80,7 +80,7 @@ L4:
   mov [slot_r11], r8
   mov r8, [slot_map]
   lea r11, [r11+0x5]
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   mov [slot_rax], rax
   movzx eax, cx
   jmp [rax*8+hashed_table]
@@ -109,7 +109,7 @@ L6:
   mov [mark_note], rcx
   mov rax, [watch_rax]
   jmp L4
-exit 0x9: Indirect by rcx, 5 retired
+exit 0x1: Indirect by rcx, 5 retired
 )"},
 
 {"APlainInstructionIsCopiedAndAReturnLooksItsTargetUp", TraceForm::Records, 0, Variant::Full, 8,
@@ -121,12 +121,12 @@ entry:
   mov eax, [rdi+0x8]
   mov [slot_rcx], rcx
   pop rcx
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   mov [slot_rax], rax
   movzx eax, cx
   jmp [rax*8+hashed_table]
-exit 0x9: Indirect by rcx, 2 retired
+exit 0x1: Indirect by rcx, 2 retired
 )"},
 
 {"WhereTheDirectTableCoversTheCodeALookupIsOneJump", TraceForm::Records, kDirect, Variant::Full, 8,
@@ -136,10 +136,10 @@ exit 0x9: Indirect by rcx, 2 retired
 entry:
   mov [slot_rcx], rcx
   pop rcx
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   jmp [rcx*8]
-exit 0x9: Indirect by rcx, 1 retired
+exit 0x1: Indirect by rcx, 1 retired
 )"},
 
 {"AReturnThatPopsMore", TraceForm::Records, 0, Variant::Full, 8,
@@ -150,12 +150,12 @@ entry:
   mov [slot_rcx], rcx
   pop rcx
   lea rsp, [rsp+0x10]
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   mov [slot_rax], rax
   movzx eax, cx
   jmp [rax*8+hashed_table]
-exit 0x9: Indirect by rcx, 1 retired
+exit 0x1: Indirect by rcx, 1 retired
 )"},
 
 {"ABranchForwardsIsASideExitInTheColdPart", TraceForm::Records, 0, Variant::Full, 8,
@@ -171,18 +171,18 @@ entry:
   inc eax
   mov [slot_rcx], rcx
   pop rcx
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   mov [slot_rax], rax
   movzx eax, cx
   jmp [rax*8+hashed_table]
 cold:
 L1:
-  mov dword ptr [r11], 0xA
+  mov dword ptr [r11], 0x2
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: Indirect by rcx, 4 retired
-exit 0xA: Direct guest+6, 2 retired
+exit 0x1: Indirect by rcx, 4 retired
+exit 0x2: Direct guest+6, 2 retired
 )"},
 
 {"ALoopIsGoneRoundWhileAWholeTurnFits", TraceForm::Records, 0, Variant::Full, 4,
@@ -196,21 +196,21 @@ entry:
   jz L1
   dec ecx
   jz L2
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   jmp entry
 cold:
 L1:
-  mov dword ptr [r11], 0xA
+  mov dword ptr [r11], 0x2
   lea r11, [r11+0x4]
   jmp unlinked
 L2:
-  mov dword ptr [r11], 0xB
+  mov dword ptr [r11], 0x3
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: Direct guest, 4 retired
-exit 0xA: Direct guest+4, 2 retired
-exit 0xB: Direct guest+4, 4 retired
+exit 0x1: Direct guest, 4 retired
+exit 0x2: Direct guest+4, 2 retired
+exit 0x3: Direct guest+4, 4 retired
 )"},
 
 {"AShortCounterJumpIsPassedOverByAJump", TraceForm::Records, 0, Variant::Full, 8,
@@ -228,18 +228,18 @@ L2:
   inc eax
   mov [slot_rcx], rcx
   pop rcx
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   mov [slot_rax], rax
   movzx eax, cx
   jmp [rax*8+hashed_table]
 cold:
 L3:
-  mov dword ptr [r11], 0xA
+  mov dword ptr [r11], 0x2
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: Indirect by rcx, 3 retired
-exit 0xA: Direct guest+4, 1 retired
+exit 0x1: Indirect by rcx, 3 retired
+exit 0x2: Direct guest+4, 1 retired
 )"},
 
 {"AJumpIsFollowedAndLeavesNoCode", TraceForm::Records, 0, Variant::Full, 8,
@@ -253,12 +253,12 @@ entry:
   inc eax
   mov [slot_rcx], rcx
   pop rcx
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   mov [slot_rax], rax
   movzx eax, cx
   jmp [rax*8+hashed_table]
-exit 0x9: Indirect by rcx, 3 retired
+exit 0x1: Indirect by rcx, 3 retired
 )"},
 
 {"ACallIsFollowedAndItsReturnCompared", TraceForm::Records, 0, Variant::Full, 8,
@@ -280,7 +280,7 @@ L1:
   mov rcx, [slot_rcx]
   mov [slot_rcx], rcx
   pop rcx
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   mov [slot_rax], rax
   movzx eax, cx
@@ -288,13 +288,13 @@ L1:
 cold:
 L2:
   lea rcx, [rcx+guest+5]
-  mov dword ptr [r11], 0xA
+  mov dword ptr [r11], 0x2
   lea r11, [r11+0x4]
   mov [slot_rax], rax
   movzx eax, cx
   jmp [rax*8+hashed_table]
-exit 0x9: Indirect by rcx, 4 retired
-exit 0xA: Indirect by rcx, 3 retired
+exit 0x1: Indirect by rcx, 4 retired
+exit 0x2: Indirect by rcx, 3 retired
 )"},
 
 {"AReturnAddressBeyond32BitsIsPushedFromALiteral", TraceForm::Records, kFar, Variant::Full, 2,
@@ -307,10 +307,10 @@ exit 0xA: Indirect by rcx, 3 retired
 entry:
   push [literal]
   inc eax
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: Direct guest+8, 2 retired
+exit 0x1: Direct guest+8, 2 retired
 )"},
 
 {"ACallAsksForTheEntryOfItsReturn", TraceForm::Records, kDirect, Variant::Full, 1,
@@ -323,10 +323,10 @@ exit 0x9: Direct guest+8, 2 retired
 entry:
   push guest+5
   prefetcht0 [direct_table of guest+5]
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: Direct guest+6, 1 retired
+exit 0x1: Direct guest+6, 1 retired
 )"},
 
 {"AnIndirectJumpByRegister", TraceForm::Records, 0, Variant::Full, 8,
@@ -336,12 +336,12 @@ exit 0x9: Direct guest+6, 1 retired
 entry:
   mov [slot_rcx], rcx
   mov rcx, rax
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   mov [slot_rax], rax
   movzx eax, cx
   jmp [rax*8+hashed_table]
-exit 0x9: Indirect by rcx, 1 retired
+exit 0x1: Indirect by rcx, 1 retired
 )"},
 
 {"AnIndirectJumpByTheStolenRegister", TraceForm::Records, 0, Variant::Full, 8,
@@ -355,12 +355,12 @@ entry:
   mov rcx, r8
   mov [slot_r11], r8
   mov r8, [slot_map]
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   mov [slot_rax], rax
   movzx eax, cx
   jmp [rax*8+hashed_table]
-exit 0x9: Indirect by rcx, 1 retired
+exit 0x1: Indirect by rcx, 1 retired
 )"},
 
 {"AnIndirectCallByMemory", TraceForm::Records, 0, Variant::Full, 8,
@@ -371,12 +371,12 @@ entry:
   mov [slot_rcx], rcx
   mov rcx, [r12+rax*8+0x8]
   push guest+5
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   mov [slot_rax], rax
   movzx eax, cx
   jmp [rax*8+hashed_table]
-exit 0x9: Indirect by rcx, 1 retired
+exit 0x1: Indirect by rcx, 1 retired
 )"},
 
 {"AnIndirectJumpByAWordBesideTheCode", TraceForm::Records, 0, Variant::Full, 8,
@@ -386,12 +386,12 @@ exit 0x9: Indirect by rcx, 1 retired
 entry:
   mov [slot_rcx], rcx
   mov rcx, [guest+22]
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   mov [slot_rax], rax
   movzx eax, cx
   jmp [rax*8+hashed_table]
-exit 0x9: Indirect by rcx, 1 retired
+exit 0x1: Indirect by rcx, 1 retired
 )"},
 
 {"AnIndirectJumpByAWordOutOfReach", TraceForm::Records, kFar, Variant::Full, 8,
@@ -402,12 +402,12 @@ entry:
   mov [slot_rcx], rcx
   mov rcx, guest+22
   mov rcx, [rcx]
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   mov [slot_rax], rax
   movzx eax, cx
   jmp [rax*8+hashed_table]
-exit 0x9: Indirect by rcx, 1 retired
+exit 0x1: Indirect by rcx, 1 retired
 )"},
 
 {"AnotherRegisterStandsInForTheStolenOne", TraceForm::Records, 0, Variant::Full, 8,
@@ -425,12 +425,12 @@ entry:
   pop rcx
   mov [slot_r11], r8
   mov r8, [slot_map]
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   mov [slot_rax], rax
   movzx eax, cx
   jmp [rax*8+hashed_table]
-exit 0x9: Indirect by rcx, 3 retired
+exit 0x1: Indirect by rcx, 3 retired
 )"},
 
 {"TheStandInIsChosenAnewWhereItIsMentioned", TraceForm::Records, 0, Variant::Full, 4,
@@ -453,10 +453,10 @@ entry:
   add r15, r8
   mov [slot_r11], r8
   mov r8, [slot_map]
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: Direct guest+12, 4 retired
+exit 0x1: Direct guest+12, 4 retired
 )"},
 
 {"ASideExitPutsTheStandInBack", TraceForm::Records, 0, Variant::Full, 3,
@@ -474,18 +474,18 @@ entry:
   inc eax
   mov [slot_r11], r8
   mov r8, [slot_map]
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   jmp unlinked
 cold:
 L1:
   mov [slot_r11], r8
   mov r8, [slot_map]
-  mov dword ptr [r11], 0xA
+  mov dword ptr [r11], 0x2
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: Direct guest+7, 3 retired
-exit 0xA: Direct guest+7, 2 retired
+exit 0x1: Direct guest+7, 3 retired
+exit 0x2: Direct guest+7, 2 retired
 )"},
 
 {"ARipRelativeOperandIsMovedWithTheCode", TraceForm::Records, 0, Variant::Full, 1,
@@ -494,10 +494,10 @@ exit 0xA: Direct guest+7, 2 retired
   mov rcx, [slot_rcx]
 entry:
   mov rax, [guest+23]
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: Direct guest+7, 1 retired
+exit 0x1: Direct guest+7, 1 retired
 )"},
 
 {"ARipRelativeOperandOutOfReachGoesByARegister", TraceForm::Records, kFar, Variant::Full, 1,
@@ -509,10 +509,10 @@ entry:
   mov rdx, guest+23
   mov [rdx], rcx
   mov rdx, [slot_far]
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: Direct guest+7, 1 retired
+exit 0x1: Direct guest+7, 1 retired
 )"},
 
 {"TheProgramsFsIsInGs", TraceForm::Records, 0, Variant::Full, 1,
@@ -521,10 +521,10 @@ exit 0x9: Direct guest+7, 1 retired
   mov rcx, [slot_rcx]
 entry:
   mov rax, gs:[0x28]
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: Direct guest+9, 1 retired
+exit 0x1: Direct guest+9, 1 retired
 )"},
 
 {"AnInstructionWithGsRunsAlone", TraceForm::Records, 0, Variant::Full, 8,
@@ -534,10 +534,10 @@ exit 0x9: Direct guest+9, 1 retired
   mov rcx, [slot_rcx]
 entry:
   inc eax
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: NeedsStep guest+2, 1 retired
+exit 0x1: NeedsStep guest+2, 1 retired
 )"},
 
 {"ElementsOfARepStringAreCounted", TraceForm::Records, kElements, Variant::Full, 1,
@@ -557,10 +557,10 @@ entry:
   mov [elements], rbx
   mov rbx, [slot_far]
   mov rdx, [slot_scratch]
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: Direct guest+2, 1 retired
+exit 0x1: Direct guest+2, 1 retired
 )"},
 
 {"ASystemCallIsADispatchersAffair", TraceForm::Records, 0, Variant::Full, 8,
@@ -568,10 +568,10 @@ exit 0x9: Direct guest+2, 1 retired
 ; syscall
   mov rcx, [slot_rcx]
 entry:
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: Syscall guest+2, 1 retired
+exit 0x1: Syscall guest+2, 1 retired
 )"},
 
 {"AnInstructionThatTheEngineAnswers", TraceForm::Records, 0, Variant::Full, 8,
@@ -579,10 +579,10 @@ exit 0x9: Syscall guest+2, 1 retired
 ; mov fs, ax
   mov rcx, [slot_rcx]
 entry:
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: Emulated guest+2, 1 retired
+exit 0x1: Emulated guest+2, 1 retired
 )"},
 
 {"ABreakpointDoesNotRetire", TraceForm::Records, 0, Variant::Full, 8,
@@ -592,10 +592,10 @@ exit 0x9: Emulated guest+2, 1 retired
   mov rcx, [slot_rcx]
 entry:
   inc eax
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: Breakpoint guest+3, 1 retired
+exit 0x1: Breakpoint guest+3, 1 retired
 )"},
 
 {"AnInstructionThatAlwaysFaultsIsCopied", TraceForm::Records, 0, Variant::Full, 8,
@@ -604,10 +604,10 @@ exit 0x9: Breakpoint guest+3, 1 retired
   mov rcx, [slot_rcx]
 entry:
   ud2
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: Direct guest+2, 1 retired
+exit 0x1: Direct guest+2, 1 retired
 )"},
 
 {"WhatIsNoInstructionEndsTheBlock", TraceForm::Records, 0, Variant::Full, 8,
@@ -617,10 +617,10 @@ exit 0x9: Direct guest+2, 1 retired
   mov rcx, [slot_rcx]
 entry:
   inc eax
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: Undecodable guest+2, 1 retired
+exit 0x1: Undecodable guest+2, 1 retired
 )"},
 
 {"TheEndOfExecutableMemoryEndsTheBlock", TraceForm::Records, 0, Variant::Full, 8,
@@ -629,10 +629,10 @@ exit 0x9: Undecodable guest+2, 1 retired
   mov rcx, [slot_rcx]
 entry:
   inc eax
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: Unfetchable guest+2, 1 retired
+exit 0x1: Unfetchable guest+2, 1 retired
 )"},
 
 {"WhatTheEngineDoesNotRunEndsTheBlock", TraceForm::Records, 0, Variant::Full, 8,
@@ -642,10 +642,10 @@ exit 0x9: Unfetchable guest+2, 1 retired
   mov rcx, [slot_rcx]
 entry:
   inc eax
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: Refused guest+2, 1 retired
+exit 0x1: Refused guest+2, 1 retired
 )"},
 
 {"ATransactionAbortsAtOnce", TraceForm::Records, 0, Variant::Full, 2,
@@ -656,10 +656,10 @@ exit 0x9: Refused guest+2, 1 retired
 entry:
   mov eax, 0x0
   inc eax
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: Direct guest+8, 2 retired
+exit 0x1: Direct guest+8, 2 retired
 )"},
 
 {"AStepReportsItsExitAndAppendsNothing", TraceForm::Records, 0, Variant::Step, 8,
@@ -669,9 +669,9 @@ exit 0x9: Direct guest+8, 2 retired
   mov rcx, [slot_rcx]
 entry:
   inc eax
-  mov dword ptr [exit_id], 0x9
+  mov dword ptr [exit_id], 0x1
   jmp step_done
-exit 0x9: Direct guest+2, 1 retired
+exit 0x1: Direct guest+2, 1 retired
 )"},
 
 {"ABoundedBlockIsNeverLinked", TraceForm::Records, 0, Variant::UpTo32, 8,
@@ -683,10 +683,10 @@ entry:
   inc eax
   mov [slot_rcx], rcx
   pop rcx
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   lea r11, [r11+0x4]
   jmp indirect_miss
-exit 0x9: Indirect by rcx, 2 retired
+exit 0x1: Indirect by rcx, 2 retired
 )"},
 
 {"AMarkIsABitOfTheRecord", TraceForm::Records, kMarked, Variant::Full, 8,
@@ -698,12 +698,12 @@ entry:
   inc eax
   mov [slot_rcx], rcx
   pop rcx
-  mov dword ptr [r11], 0x80000009
+  mov dword ptr [r11], 0x80000001
   lea r11, [r11+0x4]
   mov [slot_rax], rax
   movzx eax, cx
   jmp [rax*8+hashed_table]
-exit 0x9: Indirect by rcx, 2 retired
+exit 0x1: Indirect by rcx, 2 retired
 )"},
 
 {"ASpacedRecordLiesAsFarBehindTheLastAsTheBlockCounts", TraceForm::Spaced, 0, Variant::Full, 8,
@@ -720,11 +720,11 @@ entry:
   mov [slot_rcx], rcx
   pop rcx
   lea r11, [r11+0x10]
-  mov dword ptr [r11], 0x244
+  mov dword ptr [r11], 0x44
   mov [slot_rax], rax
   movzx eax, cx
   jmp [rax*8+hashed_table]
-exit 0x9: Indirect by rcx, 4 retired
+exit 0x1: Indirect by rcx, 4 retired
 )"},
 
 {"ABrakeComparesWhereTheFlagsAreAboutToBeOverwritten", TraceForm::Spaced, kBrakes, Variant::Full, 8,
@@ -741,17 +741,17 @@ entry:
   mov [slot_rcx], rcx
   pop rcx
   lea r11, [r11+0xC]
-  mov dword ptr [r11], 0x243
+  mov dword ptr [r11], 0x43
   mov [slot_rax], rax
   movzx eax, cx
   jmp [rax*8+hashed_table]
 cold:
 L1:
   lea r11, [r11+0x4]
-  mov dword ptr [r11], 0x281
+  mov dword ptr [r11], 0x81
   jmp unlinked
-exit 0x9: Indirect by rcx, 3 retired
-exit 0xA: Direct guest+2, 1 retired
+exit 0x1: Indirect by rcx, 3 retired
+exit 0x2: Direct guest+2, 1 retired
 )"},
 
 {"TheBudgetIsThePointer", TraceForm::Budget, 0, Variant::Full, 8,
@@ -766,11 +766,11 @@ entry:
   mov [slot_rcx], rcx
   pop rcx
   lea r11, [r11+0x3]
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   mov [slot_rax], rax
   movzx eax, cx
   jmp [rax*8+hashed_table]
-exit 0x9: Indirect by rcx, 3 retired
+exit 0x1: Indirect by rcx, 3 retired
 )"},
 
 {"InTheBudgetFormTheBrakeCountsForTheWholePath", TraceForm::Budget, kBrakes, Variant::Full, 8,
@@ -794,10 +794,10 @@ L1:
   lea r11, [r11-0x2]
   jmp L2
 L2:
-  mov dword ptr [exit_id], 0xA
+  mov dword ptr [exit_id], 0x2
   jmp step_done
-exit 0x9: Indirect by rcx, 3 retired
-exit 0xA: Direct guest+2, 1 retired
+exit 0x1: Indirect by rcx, 3 retired
+exit 0x2: Direct guest+2, 1 retired
 )"},
 
 {"AnExitBeforeTheEndTakesBackWhatTheBrakeCountedTooMuch", TraceForm::Budget, kBrakes, Variant::Full, 5,
@@ -820,23 +820,23 @@ entry:
   jmp L1
 cold:
 L1:
-  mov dword ptr [exit_id], 0x9
+  mov dword ptr [exit_id], 0x1
   jmp step_done
 L2:
   lea r11, [r11-0x4]
   jmp L3
 L3:
-  mov dword ptr [exit_id], 0xA
+  mov dword ptr [exit_id], 0x2
   jmp step_done
 L4:
   lea r11, [r11-0x2]
   jmp L5
 L5:
-  mov dword ptr [exit_id], 0xB
+  mov dword ptr [exit_id], 0x3
   jmp step_done
-exit 0x9: Direct guest+10, 5 retired
-exit 0xA: Direct guest+2, 1 retired
-exit 0xB: Direct guest+10, 3 retired
+exit 0x1: Direct guest+10, 5 retired
+exit 0x2: Direct guest+2, 1 retired
+exit 0x3: Direct guest+10, 3 retired
 )"},
 
 {"WithoutAPlaceForABrakeTheExitLooks", TraceForm::Budget, kBrakes, Variant::Full, 8,
@@ -849,11 +849,11 @@ entry:
   mov [slot_rcx], rcx
   pop rcx
   lea r11, [r11+0x2]
-  mov dword ptr [r11+bias], 0x9
+  mov dword ptr [r11+bias], 0x1
   mov [slot_rax], rax
   movzx eax, cx
   jmp [rax*8+hashed_table]
-exit 0x9: Indirect by rcx, 2 retired
+exit 0x1: Indirect by rcx, 2 retired
 )"},
 
 {"InTheBudgetFormAMarkIsNotedBesideTheTrace", TraceForm::Budget, kMarked, Variant::Full, 8,
@@ -868,16 +868,16 @@ entry:
   mov [slot_scratch], rax
   mov rax, [mark_note]
   mov [rax], r11d
-  mov dword ptr [rax+0x4], 0x80000009
+  mov dword ptr [rax+0x4], 0x80000001
   lea rax, [rax+0x8]
   mov [mark_note], rax
   mov rax, [slot_scratch]
   lea r11, [r11+0x2]
-  mov dword ptr [r11], 0x9
+  mov dword ptr [r11], 0x1
   mov [slot_rax], rax
   movzx eax, cx
   jmp [rax*8+hashed_table]
-exit 0x9: Indirect by rcx, 2 retired
+exit 0x1: Indirect by rcx, 2 retired
 )"},
 
 {"AMarkIsNotedBeforeWhatTheBrakeCountedIsPutRight", TraceForm::Budget, kMarked | kBrakes, Variant::Full, 8,
@@ -898,7 +898,7 @@ entry:
   mov [slot_scratch], rax
   mov rax, [mark_note]
   mov [rax], r11d
-  mov dword ptr [rax+0x4], 0x80000009
+  mov dword ptr [rax+0x4], 0x80000001
   lea rax, [rax+0x8]
   mov [mark_note], rax
   mov rax, [slot_scratch]
@@ -910,24 +910,24 @@ L1:
   lea r11, [r11-0x4]
   jmp L2
 L2:
-  mov dword ptr [exit_id], 0xA
+  mov dword ptr [exit_id], 0x2
   jmp step_done
 L3:
   mov [slot_scratch], rax
   mov rax, [mark_note]
   mov [rax], r11d
-  mov dword ptr [rax+0x4], 0x8000000B
+  mov dword ptr [rax+0x4], 0x80000003
   lea rax, [rax+0x8]
   mov [mark_note], rax
   mov rax, [slot_scratch]
   lea r11, [r11-0x2]
   jmp L4
 L4:
-  mov dword ptr [exit_id], 0xB
+  mov dword ptr [exit_id], 0x3
   jmp step_done
-exit 0x9: Indirect by rcx, 4 retired
-exit 0xA: Direct guest, 0 retired
-exit 0xB: Direct guest+6, 2 retired
+exit 0x1: Indirect by rcx, 4 retired
+exit 0x2: Direct guest, 0 retired
+exit 0x3: Direct guest+6, 2 retired
 )"},
 
 {"NoMarkIsInABlockCloseToAnOverflow", TraceForm::Budget, kMarked | kBrakes, Variant::Near, 8,
@@ -946,7 +946,7 @@ entry:
   add al, 0x7F
   sahf
   mov rax, [slot_rax]
-  mov dword ptr [exit_id], 0x9
+  mov dword ptr [exit_id], 0x1
   jmp step_done
 L1:
   mov dword ptr [near_table], table_of_block
@@ -960,10 +960,10 @@ L1:
   mov rax, [slot_rax]
   jmp L2
 L2:
-  mov dword ptr [exit_id], 0xA
+  mov dword ptr [exit_id], 0x2
   jmp step_done
-exit 0x9: NeedsStep guest, 0 retired
-exit 0xA: Horizon guest, 0 retired
+exit 0x1: NeedsStep guest, 0 retired
+exit 0x2: Horizon guest, 0 retired
 )"},
 
 {"CloseToAnOverflowTheStopIsLookedForBetweenInstructions", TraceForm::Budget, kBrakes, Variant::Near, 8,
@@ -1012,10 +1012,10 @@ L3:
   jmp L4
   jmp L4
 L4:
-  mov dword ptr [exit_id], 0xA
+  mov dword ptr [exit_id], 0x2
   jmp step_done
-exit 0x9: Indirect by rcx, 4 retired
-exit 0xA: Horizon guest, 0 retired
+exit 0x1: Indirect by rcx, 4 retired
+exit 0x2: Horizon guest, 0 retired
 )"},
 
 {"CloseToAnOverflowTheFlagsAreSavedWhereTheyAreNeeded", TraceForm::Budget, kBrakes, Variant::Near, 8,
@@ -1046,13 +1046,13 @@ L2:
   xchg r11, rcx
   jz L3
   lea r11, [r11+0x2]
-  mov dword ptr [exit_id], 0x9
+  mov dword ptr [exit_id], 0x1
   jmp step_done
 L3:
   lea r11, [r11+0x2]
   jmp L4
 L4:
-  mov dword ptr [exit_id], 0xA
+  mov dword ptr [exit_id], 0x2
   jmp step_done
 L5:
   mov dword ptr [near_table], table_of_block
@@ -1066,11 +1066,11 @@ L5:
   mov rax, [slot_rax]
   jmp L6
 L6:
-  mov dword ptr [exit_id], 0xB
+  mov dword ptr [exit_id], 0x3
   jmp step_done
-exit 0x9: Unfetchable guest+4, 2 retired
-exit 0xA: Direct guest+4, 2 retired
-exit 0xB: Horizon guest, 0 retired
+exit 0x1: Unfetchable guest+4, 2 retired
+exit 0x2: Direct guest+4, 2 retired
+exit 0x3: Horizon guest, 0 retired
 )"},
 
 {"WithACoreModelAddressesAreStoredOnTheWay", TraceForm::Spaced, kAddresses, Variant::Full, 8,
@@ -1090,11 +1090,11 @@ entry:
   mov [slot_rcx], rcx
   pop rcx
   lea r11, [r11+0x10]
-  mov dword ptr [r11], 0x244
+  mov dword ptr [r11], 0x44
   mov [slot_rax], rax
   movzx eax, cx
   jmp [rax*8+hashed_table]
-exit 0x9: Indirect by rcx, 4 retired
+exit 0x1: Indirect by rcx, 4 retired
 )"},
 
 {"ALogStoresWhatEachInstructionChanges", TraceForm::Spaced, kAddresses, Variant::Logged, 2,
@@ -1135,9 +1135,9 @@ entry:
   pushfq
   mov rsp, [slot_scratch]
   lea r11, [r11+0x50]
-  mov dword ptr [r11], 0x254
+  mov dword ptr [r11], 0x54
   jmp unlinked
-exit 0x9: Direct guest+4, 2 retired
+exit 0x1: Direct guest+4, 2 retired
 )"},
 
 {"UpToAnOverflowNoMoreRunsThanMayHaveTheEvent", TraceForm::Spaced, kAddresses | kRisky, Variant::UpTo1, 8,
@@ -1150,9 +1150,9 @@ entry:
   mov [r11*2+slots[0]], rdi
   mov eax, [rdi]
   lea r11, [r11+0x4]
-  mov dword ptr [r11], 0x241
+  mov dword ptr [r11], 0x41
   jmp unlinked
-exit 0x9: Direct guest+2, 1 retired
+exit 0x1: Direct guest+2, 1 retired
 )"},
 
 {"CodeThatMayChangeUnseenIsComparedFirst", TraceForm::Records, kUnseen, Variant::Full, 8,
@@ -1179,16 +1179,16 @@ L2:
   mov rax, [slot_rax]
   mov rax, 0x807060504030201
   inc eax
-  mov dword ptr [r11], 0xA
+  mov dword ptr [r11], 0x2
   lea r11, [r11+0x4]
   jmp unlinked
 L3:
   mov rcx, [slot_rcx]
   mov rax, [slot_rax]
-  mov dword ptr [exit_id], 0x9
+  mov dword ptr [exit_id], 0x1
   jmp step_done
-exit 0x9: Stale guest, 0 retired
-exit 0xA: Unfetchable guest+12, 2 retired
+exit 0x1: Stale guest, 0 retired
+exit 0x2: Unfetchable guest+12, 2 retired
 )"},
 };
 // clang-format on
