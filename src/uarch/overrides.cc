@@ -93,6 +93,7 @@ constexpr Row kRows[] = {
     ZS_KEY("forward.renames-alike-only", memory.renames_alike_only),
     ZS_KEY("hitm.cycles", memory.hitm_cycles),
     ZS_KEY("ip-stride", memory.prefetch.ip_stride),
+    ZS_KEY("ip-stride-waits", memory.prefetch.ip_stride_waits),
     ZS_KEY("itlb.entries", memory.itlb.entries_4k),
     ZS_KEY("itlb.ways", memory.itlb.ways_4k),
     ZS_KEY("l1d.bytes", memory.l1d.bytes),

@@ -45,6 +45,25 @@ static uint64_t chase_in(long rounds, char* at, size_t bytes) {
 
 static uint64_t chase(long rounds, size_t bytes) { return chase_in(rounds, bytes_of(bytes), bytes); }
 
+/* The same by one load, from line to line `stride` bytes apart: those at 0, one stride, two, and so on, then the lines between them, pass
+   after pass, so that what one pass brings for the next is long gone. */
+static uint64_t stride_chase(long rounds, size_t bytes, size_t stride) {
+  char* const at = bytes_of(bytes);
+  const size_t passes = stride / kLine;
+  char** last = (char**)at;
+  for (size_t pass = 0; pass < passes; ++pass) {
+    for (size_t i = pass * 29 % passes * kLine; i < bytes; i += stride) {
+      *last = at + i;
+      last = (char**)(at + i);
+    }
+  }
+  *last = at;
+  char** here = (char**)at;
+  for (size_t i = 0; i < 2 * bytes / kLine && bytes <= (size_t)8 << 20; ++i) here = (char**)*here;
+  for (long i = 0; i < rounds; ++i) __asm__ volatile("mov (%0), %0" : "+r"(here));
+  return (uint64_t)here & 1;
+}
+
 /* A chase through 64 MiB, in pages as large as those that were asked for, or in small ones. */
 static uint64_t chase_large(long rounds, size_t large) {
   const size_t bytes = (size_t)64 << 20;
@@ -300,6 +319,8 @@ int main(int argc, char** argv) {
     result = code(rounds, bytes);
   } else if (strcmp(name, "chase") == 0) {
     result = chase(rounds, bytes);
+  } else if (strncmp(name, "stride_", 7) == 0) {
+    result = stride_chase(rounds, bytes, strtoul(name + 7, 0, 10));
   } else if (strcmp(name, "chase_at") == 0) {
     result = chase_at(rounds, bytes);
   } else if (strcmp(name, "chase_behind") == 0) {

@@ -17,6 +17,7 @@ KIB, MIB = 1 << 10, 1 << 20
 CYCLES, MISSES = "cycles", "br_misp_retired.conditional"
 ROUNDS = 100_000
 MATRICES = "memory-latency matrices, InstLatx64"
+LOOPS = MATRICES + "; how many loads their loops have, they do not say"
 STORES = "Downs, random stores (Skylake)"
 FORWARDING = "store forwarding of 5 cycles (Skylake: 4 to 5), Optimization manual, and 1"
 ATOMICS = "Downs, atomics at 2.6 GHz (Skylake)"
@@ -27,6 +28,12 @@ def chase(cpu, sizes, references):
     for level, size, reference, allowed in zip(("L1", "L2", "L3", "memory"), sizes, references, (5, 5, 10, 15)):
         shown = f"{size // MIB} MiB" if size >= MIB else f"{size // KIB} KiB"
         yield (f"random chase, {level} ({shown})", cpu, CYCLES, ("chase", size), reference, allowed, MATRICES)
+
+
+def strides(cpu, *walks):
+    """Walks by one load: how far apart the lines are, level, size, reference, % allowed."""
+    for stride, level, size, reference, allowed in walks:
+        yield (f"walk by one load, {stride} bytes apart, {level} ({size // MIB} MiB)", cpu, CYCLES, (f"stride_{stride}", size), reference, allowed, LOOPS)
 
 
 BLOCKED = "13 cycles each in Intel's top-down formulas (Store_Fwd_Blk)"
@@ -48,6 +55,9 @@ CASES = [
     *chase("haswell", (16 * KIB, 128 * KIB, 1 * MIB, 64 * MIB), (4, 12, 41, 279)),
     *chase("skylake-server", (16 * KIB, 128 * KIB, 4 * MIB, 128 * MIB), (4, 14, 75, 291)),
     *chase("zen4", (16 * KIB, 128 * KIB, 4 * MIB, 128 * MIB), (4, 14, 52, 413)),
+    *strides("westmere", (512, "L3", 1 * MIB, 46, 10), (256, "memory", 32 * MIB, 199, 25)),
+    *strides("haswell", (512, "L3", 1 * MIB, 36, 10), (256, "memory", 32 * MIB, 177, 25)),
+    *strides("skylake-server", (128, "L3", 4 * MIB, 25, 25), (512, "L3", 4 * MIB, 70, 10)),
     ("random 64-byte store, L2 (128 KiB)", "skylake-server", CYCLES, ("stores", 128 * KIB), 3, 30, STORES),
     ("random 64-byte store, L3 (4 MiB)", "skylake-server", CYCLES, ("stores", 4 * MIB), 5.5, 30, STORES),
     ("locked add, alone", "skylake-server", CYCLES, ("add", 0), 18.2, 35, ATOMICS),

@@ -85,6 +85,7 @@ inline constexpr CoreModel kHaswell1{
             .retired = arch::kHaswell1.retired_accesses,
             .prefetch = {.next_line = true,
                          .ip_stride = true,
+                         .ip_stride_waits = true,
                          .adjacent = true,
                          .streamer_lines = 4,
                          .streamer_distance = 20,

@@ -81,6 +81,7 @@ inline constexpr CoreModel kIcelakeServer1{
             .retired = arch::kIcelakeServer1.retired_accesses,
             .prefetch = {.next_line = true,
                          .ip_stride = true,
+                         .ip_stride_waits = true,
                          .adjacent = true,
                          .streamer_lines = 3,
                          .streamer_distance = 20,

@@ -86,6 +86,7 @@ inline constexpr CoreModel kSapphireRapids1{
             .retired = arch::kSapphireRapids1.retired_accesses,
             .prefetch = {.next_line = true,
                          .ip_stride = true,
+                         .ip_stride_waits = true,
                          .adjacent = true,
                          .streamer_lines = 3,
                          .streamer_distance = 20,

@@ -80,6 +80,7 @@ inline constexpr CoreModel kWestmere1{
             .retired = arch::kWestmere1.retired_accesses,
             .prefetch = {.next_line = true,
                          .ip_stride = true,
+                         .ip_stride_waits = true,
                          .adjacent = true,
                          .streamer_lines = 4,
                          .streamer_distance = 20,

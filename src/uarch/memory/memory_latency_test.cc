@@ -28,9 +28,11 @@ const MemoryParameters& parameters_of(std::string_view model) { return find_core
 
 /// Two rounds to warm up, but no more than it takes to fill every cache and all page tables.
 double measured_chase(std::string_view model, const std::vector<std::uint64_t>& offsets, bool prefetch = true,
-                      std::uint64_t most_warm = 400'000) {
+                      std::uint64_t most_warm = 400'000, std::uint32_t instructions = kUnrolled,
+                      std::uint64_t pause = 0) {
   const auto memory = MemorySystem::make(parameters_of(model), {.prefetch = prefetch});
-  return chase(*memory, offsets, std::min<std::uint64_t>(2 * offsets.size(), most_warm), 60'000);
+  const std::uint64_t warm = std::min<std::uint64_t>(2 * offsets.size(), most_warm);
+  return chase(*memory, offsets, warm, 60'000, instructions, pause);
 }
 
 double random_chase(std::string_view model, std::uint64_t bytes, bool prefetch = true) {
@@ -120,30 +122,57 @@ constexpr StrideRow kStrideRows[] = {
     {"skylake-server", "L3", 4_MiB, {15, 25, 67, 70, 76}}, {"skylake-server", "DRAM", 128_MiB, {24, 75, 260, 249, 271}},
 };
 
-TEST(MemoryLatency, StridesGainFromPrefetchAsMeasured) {
+/// Of walks whose loop has so many loads, over strides of 64 to 512 in L3 and DRAM: what they take against published.
+double mean_stride_error(std::string_view model, std::uint32_t instructions) {
   constexpr std::uint64_t kFarthestHeld = 512;  // farther apart nothing is prefetched
-  for (const char* model : {"westmere", "haswell", "skylake-server"}) {
-    double error = 0;
-    unsigned cells = 0;
-    for (const StrideRow& row : kStrideRows) {
-      if (std::string_view(row.model) != model) continue;
-      if (prints()) std::printf("| %s | %s |", row.model, row.level);
-      for (std::size_t i = 0; i < kStrides.size(); ++i) {
-        if (kStrides[i] > kFarthestHeld && !prints()) continue;
-        const double cycles =
-            measured_chase(model, strided_lines(row.bytes, kStrides[i]), true, prints() ? 400'000 : 100'000);
-        if (prints()) std::printf(" %.0f (%.0f) |", cycles, row.published[i]);
-        if (kStrides[i] > kFarthestHeld) continue;
-        error += std::abs(cycles / row.published[i] - 1);
-        ++cells;
-      }
-      if (prints()) std::printf("\n");
+  double error = 0;
+  unsigned cells = 0;
+  for (const StrideRow& row : kStrideRows) {
+    if (row.model != model) continue;
+    if (prints()) std::printf("| %s, %u loads | %s |", row.model, instructions, row.level);
+    for (std::size_t i = 0; i < kStrides.size(); ++i) {
+      if (kStrides[i] > kFarthestHeld && !prints()) continue;
+      const std::uint64_t most_warm = prints() ? 400'000 : 100'000;
+      const double cycles = measured_chase(model, strided_lines(row.bytes, kStrides[i]), true, most_warm, instructions);
+      if (prints()) std::printf(" %.0f (%.0f) |", cycles, row.published[i]);
+      if (kStrides[i] > kFarthestHeld) continue;
+      error += std::abs(cycles / row.published[i] - 1);
+      ++cells;
     }
-    if (prints()) std::printf("%s: mean error %.0f %%\n", model, 100 * error / cells);
-    EXPECT_EQ(cells, 8U);
-    // What a fit of the same parameters by a simulation of the prefetchers alone reached at worst.
-    EXPECT_LE(error / cells, 0.20) << model;
+    if (prints()) std::printf("\n");
   }
+  EXPECT_EQ(cells, 8U);
+  if (prints()) std::printf("%s: mean error %.1f %%\n", std::string(model).c_str(), 100 * error / cells);
+  return error / cells;
+}
+
+struct StrideError {
+  const char* model;
+  double most;
+};
+// A fit of the same parameters by a simulation of the prefetchers alone reached 20 % at worst; this is what holds.
+constexpr StrideError kStrideErrors[] = {{"westmere", 0.17}, {"haswell", 0.12}, {"skylake-server", 0.09}};
+
+TEST(MemoryLatency, StridesGainFromPrefetchAsMeasured) {
+  for (const auto& [model, most] : kStrideErrors) EXPECT_LE(mean_stride_error(model, kUnrolled), most) << model;
+}
+
+// The published matrices do not say how many loads their loop has. A stride prefetcher that halves what dependent loads
+// take would show in them, if these are few.
+TEST(MemoryLatency, AWalkByOneLoadTakesWhatIsMeasuredToo) {
+  for (const auto& [model, most] : kStrideErrors) EXPECT_LE(mean_stride_error(model, 1), most) << model;
+}
+
+TEST(MemoryLatency, AStrideHidesWhatTheLoopDoesBetweenItsLoads) {
+  constexpr std::uint64_t kInL3 = 4_MiB, kStride = 512;
+  const auto latency = [](std::uint64_t pause) {
+    const auto offsets = strided_lines(kInL3, kStride);
+    return measured_chase("skylake-server", offsets, true, 100'000, 1, pause) - static_cast<double>(pause);
+  };
+  const double whole = latency(0);
+  // All of a page but its first, which is in another one than the load before.
+  EXPECT_NEAR(latency(30), whole - 30.0 * 7 / 8, 0.5);
+  EXPECT_LT(latency(200), whole * 0.5);
 }
 
 // --- stores ---

@@ -474,6 +474,17 @@ TEST(MemorySystem, TwoEqualStridesOfOneLoadBringTheThird) {
   EXPECT_EQ(machine.load(kData + 3 * 320).source, Source::L1);
 }
 
+TEST(MemorySystem, AStrideIsFollowedWithItsLoadOrWhenThatHasItsData) {
+  const auto fourth = [](std::string_view model) {
+    Machine machine(model, {});
+    for (unsigned i = 0; i < 3; ++i) machine.load(kData + i * 320);
+    return machine.load(kData + 3 * 320);
+  };
+  EXPECT_EQ(fourth("skylake-server").source, Source::Dram);
+  EXPECT_NE(fourth("zen4").source, Source::Dram);
+  EXPECT_LT(fourth("zen4").latency, 100U);
+}
+
 TEST(MemorySystem, ALineModifiedElsewhereIsAHitm) {
   Machine machine("skylake-server", {.cores = 2, .prefetch = false});
   machine.load(kData + 128, 1);  // the translation

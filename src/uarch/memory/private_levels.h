@@ -104,7 +104,7 @@ class PrivateLevels : public CoherentLevels<Parts> {
       const bool wants_next = use != Use::Walk && own.next_line.hit(linear);
       if (first_use && is_load(use)) {
         own.next_line.missed(linear);
-        prefetch_stride(core, line, linear, now, instruction);
+        follow_stride(core, line, linear, now, std::max(complete, now + l1_cycles), instruction);
       }
       if (wants_next && parameters_.prefetch.next_line) prefetch_into_l1(core, line, linear, linear + kLineBytes, now);
       if (complete == 0) return {l1_cycles, Source::L1};
@@ -119,6 +119,8 @@ class PrivateLevels : public CoherentLevels<Parts> {
                               std::uint32_t instruction) {
     constexpr Use use = kUse;
     Core& own = *cores_[core];
+    if (is_load(use) && fetch_expected(core, line, now, instruction)) [[unlikely]]
+      return use_line<kUse>(core, line, linear, now, instruction);
     const std::uint64_t start = wait_for_fill_buffer(core, now);
     const Arrival arrival = request(core, line, start, request_of(use));
     LineFlags flags = without(arrival.flags, kDirty);  // the L2 keeps that
@@ -128,7 +130,7 @@ class PrivateLevels : public CoherentLevels<Parts> {
     if (is_load(use)) {
       count(core, CoreSignal::FillBufferPending, arrival.complete - start);
       own.next_line.missed(linear);
-      prefetch_stride(core, line, linear, now, instruction);
+      follow_stride(core, line, linear, now, arrival.complete, instruction);
     }
     return {static_cast<std::uint32_t>(arrival.complete - now), arrival.source};
   }
@@ -159,22 +161,45 @@ class PrivateLevels : public CoherentLevels<Parts> {
 
   // --- prefetch ---
 
-  [[gnu::always_inline]] void prefetch_stride(unsigned core, Line line, std::uint64_t linear, std::uint64_t now,
-                                              std::uint32_t instruction) {
+  /// A load of `linear`, in `line`, missed, or used a prefetched line first; its data comes at `arrives`.
+  [[gnu::always_inline]] void follow_stride(unsigned core, Line line, std::uint64_t linear, std::uint64_t now,
+                                            std::uint64_t arrives, std::uint32_t instruction) {
     if (!prefetch_ || !parameters_.prefetch.ip_stride) return;
-    const std::uint64_t target = cores_[core]->strides.missed(instruction, linear);
-    if (target != 0) prefetch_into_l1(core, line, linear, target, now);
+    StridePrefetcher& strides = cores_[core]->strides;
+    const std::uint64_t target = strides.missed(instruction, linear);
+    if (target == 0) return;
+    if (parameters_.prefetch.ip_stride_waits) {
+      strides.expect(instruction, {line_of_page(line, target), arrives});
+    } else {
+      prefetch_line_into_l1(core, line_of_page(line, target), now, 0);
+    }
+  }
+  /// A load misses: what its instruction's stride led to was asked for when the load before had its data. It is done
+  /// only now, with the time that has passed since then taken off, so that no request comes from the past. Returns
+  /// whether it is `line` and on its way.
+  [[gnu::always_inline]] bool fetch_expected(unsigned core, Line line, std::uint64_t now, std::uint32_t instruction) {
+    if (!prefetch_ || !parameters_.prefetch.ip_stride_waits) return false;
+    const StridePrefetcher::Expected expected = cores_[core]->strides.take(instruction, now);
+    return expected.line != kNoLine && prefetch_line_into_l1(core, expected.line, now, now - expected.since) &&
+           expected.line == line;
   }
 
   /// linear  what asks, in `line`; `target` is prefetched if it lies in the same page, and a fill buffer is free
   void prefetch_into_l1(unsigned core, Line line, std::uint64_t linear, std::uint64_t target, std::uint64_t now) {
-    Core& own = *cores_[core];
     if (!prefetch_ || target >> kPageBits != linear >> kPageBits) return;
-    const Line wanted = line - line_in_page(line) + line_in_page(target >> kLineBits);
-    if (own.l1d.find(wanted) != L1::kNoSlot || own.fills.full(now) || owned_elsewhere(core, wanted)) return;
+    prefetch_line_into_l1(core, line_of_page(line, target), now, 0);
+  }
+  static Line line_of_page(Line line, std::uint64_t target) {
+    return line - line_in_page(line) + line_in_page(target >> kLineBits);
+  }
+  /// ago  how long before `now` the line was asked for. Returns whether it is on its way.
+  bool prefetch_line_into_l1(unsigned core, Line wanted, std::uint64_t now, std::uint64_t ago) {
+    Core& own = *cores_[core];
+    if (own.l1d.find(wanted) != L1::kNoSlot || own.fills.full(now) || owned_elsewhere(core, wanted)) return false;
     const Arrival arrival = request(core, wanted, now, Request::Prefetch);
     install(core, wanted, without(arrival.flags, kDirty) | kPrefetched);
-    add_fill(own, wanted, arrival.complete);
+    add_fill(own, wanted, std::max(now, arrival.complete - std::min(ago, arrival.complete)));
+    return true;
   }
 
   /// L1 has asked for the line.

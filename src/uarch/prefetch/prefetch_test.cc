@@ -130,5 +130,24 @@ TEST(StridePrefetcher, NeedsTheSameStrideTwiceWithinAPage) {
   EXPECT_EQ(prefetcher.missed(5, 0x10'1200), 0U);  // farther than 2 KiB
 }
 
+TEST(StridePrefetcher, TellsWhatItExpectsOnceAndNotBeforeTheDataCame) {
+  StridePrefetcher prefetcher;
+  EXPECT_EQ(prefetcher.take(1, 1000).line, kNoLine);  // an instruction that nobody has seen
+  prefetcher.missed(1, 0x10'0000);
+  EXPECT_EQ(prefetcher.take(1, 1000).line, kNoLine);
+  prefetcher.expect(1, {kPage, 100});
+  EXPECT_EQ(prefetcher.take(257, 101).line, kNoLine);  // another instruction's, at the same place
+  const StridePrefetcher::Expected expected = prefetcher.take(1, 101);
+  EXPECT_EQ(expected.line, kPage);
+  EXPECT_EQ(expected.since, 100U);
+  EXPECT_EQ(prefetcher.take(1, 102).line, kNoLine);
+  prefetcher.expect(1, {kPage, 100});
+  EXPECT_EQ(prefetcher.take(1, 100).line, kNoLine);
+  EXPECT_EQ(prefetcher.take(1, 101).line, kNoLine);  // the load itself asked for it
+  prefetcher.expect(1, {kPage, 100});
+  prefetcher.missed(257, 0x10'0000);  // takes the place
+  EXPECT_EQ(prefetcher.take(257, 101).line, kNoLine);
+}
+
 }  // namespace
 }  // namespace zs::uarch

@@ -36,19 +36,21 @@ inline std::vector<std::uint64_t> shuffled_lines(std::uint64_t bytes, std::uint6
   return offsets;
 }
 
-/// Loads whose address is the last one's data, through `offsets` round and round. Unrolled: no two near loads are one
-/// instruction.
-/// warm, loads  loads before and while measuring
+inline constexpr std::uint32_t kUnrolled = 1021;  // no two near loads are one instruction
+
+/// Loads whose address is the last one's data, through `offsets` round and round.
+/// warm, loads   loads before and while measuring
+/// instructions  of the loop that load, in turn
+/// pause         cycles between a load's data and the next load
 inline double chase(MemorySystem& memory, const std::vector<std::uint64_t>& offsets, std::uint64_t warm,
-                    std::uint64_t loads) {
-  constexpr std::uint32_t kUnrolled = 1021;
+                    std::uint64_t loads, std::uint32_t instructions = kUnrolled, std::uint64_t pause = 0) {
   std::uint64_t now = 0;
   std::uint64_t began = 0;
   std::size_t at = 0;
   for (std::uint64_t i = 0; i < warm + loads; ++i) {
     if (i == warm) began = now;
-    const Access access{kKernelBase + offsets[at], now, 8, static_cast<std::uint32_t>(i % kUnrolled)};
-    now += memory.load(0, access).latency;
+    const Access access{kKernelBase + offsets[at], now, 8, static_cast<std::uint32_t>(i % instructions)};
+    now += memory.load(0, access).latency + pause;
     at = at + 1 == offsets.size() ? 0 : at + 1;
   }
   return static_cast<double>(now - began) / static_cast<double>(loads);
