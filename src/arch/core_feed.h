@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -155,6 +156,10 @@ class CoreFeed {
   /// run() may keep what it is told, to play it among what other threads do at the same time. From here on signals()
   /// shows all that was told of this thread.
   virtual void settle() {}
+
+  /// When all that was told of this thread so far has been played, and nothing of what is told next, signals() are
+  /// appended to `kept`, which must be there until then.
+  virtual void keep_signals([[maybe_unused]] std::deque<CoreSignals>& kept) {}
 
   /// The cycle that this thread's core has got to with what was played.
   virtual std::uint64_t played_until() const { return 0; }

@@ -147,6 +147,14 @@ class Observer {
   virtual void thread_exited(const ThreadIdentity& who) = 0;
   /// Called after an instruction for which a PMU requested its PMI; `registers` is the thread's state then.
   virtual void pmi(const ThreadIdentity& who, const arch::RegisterFile& registers) = 0;
+  /// The same where VirtualCpu::late_interrupts and its core has perhaps not played yet what retired up to the
+  /// overflow: counters of what is modelled hold less. returns whether signals_counted() is to be called when they hold
+  /// what is due up to there, before any of them counts more; once for each such call, in their order
+  virtual bool pmi_ahead(const ThreadIdentity& who, const arch::RegisterFile& registers) {
+    pmi(who, registers);
+    return false;
+  }
+  virtual void signals_counted([[maybe_unused]] const ThreadIdentity& who) {}
 
   /// What the PMUs are told from here on happened when the host's time-stamp counter read `host_ticks`: not before what
   /// they were told last, and not after now. 0: it happens now, as is the rule.

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "arch/core_feed.h"
@@ -31,9 +33,10 @@ class FakeCore : public arch::CoreFeed {
       one.next = run.next;
       for (const arch::PathInstruction& insn : paths_.at(run.path)) {
         one.pcs.push_back(insn.pc);
-        retire(insn.pc);
+        waiting_.push_back(insn.pc);
       }
     }
+    if (!waits) play();
   }
   bool run_watched(std::span<const arch::PathRun> runs, const arch::SlotValues& /*values*/,
                    const arch::SignalSet& watched, arch::RunWatcher& watcher) override {
@@ -51,7 +54,15 @@ class FakeCore : public arch::CoreFeed {
     }
     return true;
   }
-  void settle() override { ++settled; }
+  void settle() override {
+    ++settled;
+    play();
+  }
+  void keep_signals(std::deque<arch::CoreSignals>& kept) override {
+    kept_ = &kept;
+    waiting_.push_back(kKeep);
+    if (!waits) play();
+  }
   std::uint64_t played_until() const override { return now; }
   bool lags() const override { return left_to_play != 0; }
   void play_on() override { --left_to_play; }
@@ -69,6 +80,7 @@ class FakeCore : public arch::CoreFeed {
   /// Adds to what has been counted.
   std::uint64_t& signal(arch::CoreSignal which) { return signals_[which]; }
 
+  bool waits = false;  // until settle()
   bool can_be_watched = true;
   unsigned described = 0, settled = 0;
   std::vector<Told> told;  // by run()
@@ -77,6 +89,16 @@ class FakeCore : public arch::CoreFeed {
   std::uint32_t latency_threshold = 0;
 
  private:
+  static constexpr std::uint64_t kKeep = 1;  // in waiting_
+
+  void play() {
+    for (const std::uint64_t pc : std::exchange(waiting_, {})) {
+      if (pc == kKeep)
+        kept_->push_back(signals_);
+      else
+        retire(pc);
+    }
+  }
   void retire(std::uint64_t pc) {
     load_ = {.present = true, .latency = static_cast<std::uint32_t>(pc & 0xFFFF), .source = {}};
     const auto cost = costs_.find(pc);
@@ -87,6 +109,8 @@ class FakeCore : public arch::CoreFeed {
   std::map<std::uint32_t, std::vector<arch::PathInstruction>> paths_;
   std::map<std::uint64_t, arch::CoreSignals> costs_;
   arch::CoreSignals signals_;
+  std::vector<std::uint64_t> waiting_;  // addresses of instructions
+  std::deque<arch::CoreSignals>* kept_ = nullptr;
   arch::AccessOutcome load_;
 };
 

@@ -35,6 +35,11 @@ class Heard final : public Observer {
   VirtualCpu thread_started(const ThreadIdentity& /*who*/) override { return {}; }
   void thread_exited(const ThreadIdentity& /*who*/) override {}
   void pmi(const ThreadIdentity& /*who*/, const arch::RegisterFile& registers) override { at_pmi(registers); }
+  bool pmi_ahead(const ThreadIdentity& /*who*/, const arch::RegisterFile& registers) override {
+    at_pmi(registers);
+    return true;
+  }
+  void signals_counted(const ThreadIdentity& /*who*/) override { at_counted(); }
   void told_late(std::uint64_t host_ticks) override { late.push_back(host_ticks); }
   void forked(const ThreadIdentity& /*child*/, bool /*thread*/) override {}
   void in_forked_child() override {}
@@ -57,7 +62,7 @@ class Heard final : public Observer {
   }
 
   std::function<void(const arch::RegisterFile&)> at_pmi = [](const arch::RegisterFile&) {};
-  std::function<void()> at_mark = [] {};
+  std::function<void()> at_mark = [] {}, at_counted = [] {};
   std::vector<CodeMark> thought_of;  // for the next new_marks()
   MarkTime answer = MarkTime::None;  // of marker()
   std::vector<std::uint64_t> markers, late;

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -100,11 +101,12 @@ struct Thread {
   ThreadIdentity id;
   std::int32_t shown_pid = 0;  // of a vfork child that has not begun yet: to be bound to its id (ProcessIds)
   std::shared_ptr<Process> process;
-  VirtualCpu cpu;                                // without its core while nothing is modelled (Phase::FastForward)
-  arch::CoreFeed* core = nullptr;                // that it has nevertheless
-  arch::CoreSignals time_told;                   // signals of its core when its PMUs were last told of time
-  std::vector<std::uint64_t> accumulators_told;  // and what its modelled accumulators had counted
-  std::uint64_t core_time = 0;                   // cycle before which nothing of it happens, while it has no core
+  VirtualCpu cpu;                                 // without its core while nothing is modelled (Phase::FastForward)
+  arch::CoreFeed* core = nullptr;                 // that it has nevertheless
+  arch::CoreSignals time_told;                    // signals of its core when its PMUs were last told of time
+  std::vector<std::uint64_t> accumulators_told;   // and what its modelled accumulators had counted
+  std::deque<arch::CoreSignals> signals_at_cuts;  // of its core, at overflows found in the trace; not counted yet
+  std::uint64_t core_time = 0;                    // cycle before which nothing of it happens, while it has no core
   bool announced = false;
 
   // State while another thread is in the Context.

@@ -22,10 +22,12 @@ class EventCounters {
       for (std::size_t i = 0; i < driver->plan().size(); ++i) {
         const PlannedCounter& counter = driver->plan()[i];
         const auto accumulator = driver->pmu().accumulator_of(counter.counter);
-        places_[counter.event] = {.driver = driver.get(),
-                                  .planned = i,
-                                  .accumulator = accumulator ? accumulators + *accumulator : kNoAccumulator,
-                                  .of_latency = driver->counts_tagged_loads(i)};
+        places_[counter.event] = {
+            .driver = driver.get(),
+            .planned = i,
+            .accumulator = accumulator ? accumulators + *accumulator : kNoAccumulator,
+            .modelled = !accumulator || driver->pmu().accumulators()[*accumulator].of_signals != nullptr,
+            .of_latency = driver->counts_tagged_loads(i)};
       }
       accumulators += driver->pmu().accumulators().size();
     }
@@ -54,6 +56,8 @@ class EventCounters {
     }
     times_tagged_ = times;
   }
+  /// Whether only a core model knows how many, so that it may come later than what retires.
+  bool is_modelled(std::size_t event) const { return places_[event].modelled; }
   void totals(std::span<std::uint64_t> values) const {
     for (std::size_t event = 0; event < values.size(); ++event) values[event] = total(event);
   }
@@ -75,6 +79,7 @@ class EventCounters {
     PmuDriver* driver = nullptr;
     std::size_t planned = 0;
     std::size_t accumulator = kNoAccumulator;
+    bool modelled = false;            // or it is of time
     bool of_latency = false;          // it counts tagged loads
     std::uint64_t tagged_before = 0;  // until the counter had `since`, as of_latency() has it
     std::uint64_t since = 0;

@@ -161,7 +161,7 @@ UnitSums RecordedThread::unit_sums() {
   return sums;
 }
 
-void RecordedThread::take_pmi(const arch::RegisterFile& registers) {
+bool RecordedThread::take_pmi(const arch::RegisterFile& registers, bool ahead) {
   serviced_.registers = &registers;
   for (auto& driver : drivers_) {
     serviced_.driver = driver.get();
@@ -191,7 +191,10 @@ void RecordedThread::take_pmi(const arch::RegisterFile& registers) {
   }
   pmi_requested_ = false;
   serviced_.registers = nullptr;
-  if (windows_) write(windows_->served());
+  if (!windows_) return false;
+  if (ahead) return windows_->served_ahead();
+  write(windows_->served());
+  return false;
 }
 
 void RecordedThread::reached(std::span<const engine::MarkVisit> visits, const arch::RegisterFile* registers,
@@ -221,14 +224,6 @@ void RecordedThread::find_heap_blocks_of_records() {
       found_ahead_[driver.get()].emplace(facts.record.data(), shared_.heap->find(facts.data_address));
     });
   }
-}
-
-void RecordedThread::wait_until(std::uint64_t cycle) {
-  if (core_ != nullptr) core_->wait_until(cycle);
-}
-
-void RecordedThread::settle() {
-  if (core_ != nullptr) core_->settle();
 }
 
 void RecordedThread::drain() {

@@ -90,7 +90,10 @@ class RecordedThread final : public PmuClient {
   /// With the unit that is under way.
   UnitSums unit_sums();
 
-  void take_pmi(const arch::RegisterFile& registers);
+  /// ahead  as engine::Observer::pmi_ahead
+  /// returns whether a window has ended then, which is whole at signals_counted()
+  bool take_pmi(const arch::RegisterFile& registers, bool ahead = false);
+  void signals_counted() { write(windows_->counted()); }
 
   /// before_heap_changes  called before a block comes or goes, while what records say of it still holds
   void reached(std::span<const engine::MarkVisit> visits, const arch::RegisterFile* registers,
@@ -102,12 +105,8 @@ class RecordedThread final : public PmuClient {
   /// The heap is about to change: what records in the buffers speak of is looked for now.
   void find_heap_blocks_of_records();
 
-  std::uint64_t played_until() const { return core_ == nullptr ? 0 : core_->played_until(); }
-  /// Nothing that the thread does is before that cycle.
-  void wait_until(std::uint64_t cycle);
-
-  /// Everything that was told of the thread is played.
-  void settle();
+  /// Null where nothing is modelled.
+  arch::CoreFeed* core() const { return core_.get(); }
 
   std::vector<Region> regions() const { return regions_ ? regions_->counts() : std::vector<Region>(); }
 

@@ -63,11 +63,12 @@ engine::VirtualCpu Recorder::thread_started(const ThreadIdentity& who) {
   if (parts_.config.trace_filter.any() && !parts_.thread_names.contains(who.tid))
     parts_.thread_names[who.tid] = parts_.thread_names[who.parent_tid];
   std::uint64_t latest = 0;
-  for (const auto& [tid, other] : threads_) latest = std::max(latest, other->played_until());
+  for (const auto& [tid, other] : threads_)
+    latest = std::max(latest, other->core() == nullptr ? 0 : other->core()->played_until());
   auto& thread = threads_[who.tid];
   thread = std::make_unique<RecordedThread>(parts_, who);
-  if (parts_.config.schedule_seed != 0 && parts_.threads_started > 1)
-    thread->wait_until(latest + delay_of(parts_.config.schedule_seed, parts_.threads_started));
+  if (parts_.config.schedule_seed != 0 && parts_.threads_started > 1 && thread->core() != nullptr)
+    thread->core()->wait_until(latest + delay_of(parts_.config.schedule_seed, parts_.threads_started));
   return thread->virtual_cpu();
 }
 
@@ -78,7 +79,7 @@ void Recorder::thread_exited(const ThreadIdentity& who) {
   thread->close();
   send_counts(*thread, true);
   if (parts_.sharing && threads_.size() == 1) {
-    thread->settle();
+    if (thread->core() != nullptr) thread->core()->settle();
     write_sharing(who);
   }
   parts_.out.write(Exit{.origin = parts_.origin(who), .parent_pid = who.parent_pid, .parent_tid = who.parent_tid});
@@ -148,6 +149,18 @@ void Recorder::pmi(const ThreadIdentity& who, const arch::RegisterFile& register
   thread->take_pmi(registers);
   if (parts_.units && parts_.units->over()) end_phase();
   send_what_is_known(*thread, kSayEveryNs);
+}
+
+bool Recorder::pmi_ahead(const ThreadIdentity& who, const arch::RegisterFile& registers) {
+  RecordedThread* const thread = find(who);
+  if (thread == nullptr) return false;
+  const bool ended = thread->take_pmi(registers, true);
+  send_what_is_known(*thread, kSayEveryNs);
+  return ended;
+}
+
+void Recorder::signals_counted(const ThreadIdentity& who) {
+  if (RecordedThread* const thread = find(who)) thread->signals_counted();
 }
 
 void Recorder::end_phase() {

@@ -41,6 +41,8 @@ class Recorder final : public engine::Observer, public Progress {
   engine::VirtualCpu thread_started(const engine::ThreadIdentity& who) override;
   void thread_exited(const engine::ThreadIdentity& who) override;
   void pmi(const engine::ThreadIdentity& who, const arch::RegisterFile& registers) override;
+  bool pmi_ahead(const engine::ThreadIdentity& who, const arch::RegisterFile& registers) override;
+  void signals_counted(const engine::ThreadIdentity& who) override;
   void told_late(std::uint64_t host_ticks) override { parts_.clock.set_back(host_ticks); }
   void in_call(const engine::ThreadIdentity& who, bool in) override;
   void forked(const engine::ThreadIdentity& child, bool thread) override;

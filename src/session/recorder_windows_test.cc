@@ -129,6 +129,46 @@ TEST(Windows, WithTheSeenSkidDifferBySeedAlone) {
   EXPECT_NEAR(mean, 85, 8);  // the source's mean; 370 windows of a spread of 53 have one of 2.8
 }
 
+// As from an engine whose core plays later what it was told.
+TEST(Windows, AheadOfTheirCoreAreWrittenWhenWhatIsModelledIsCounted) {
+  EventSpec misses = loads(0, 0);
+  misses.name = "mem_load_retired.l1_miss";
+  misses.select = select(0xD1, 0x08);
+  misses.detail = Detail::Fast;
+  RecordingConfig config = windowed({instructions(10, 0), misses}, {0});
+  config.detail = Detail::Fast;
+  Recorded out{config};
+  const engine::VirtualCpu cpu = out.recorder.thread_started(kMain);
+  pmu::Pmu& pmu = *cpu.pmus[0];
+  const arch::CoreSignals none;
+  const auto run_to_end_of_window = [&] {
+    for (int i = 0; i < 10; ++i) pmu.retire({.signals = &none}, {});
+    ASSERT_TRUE(*cpu.pmi_requested);
+    EXPECT_TRUE(out.recorder.pmi_ahead(kMain, {}));
+    EXPECT_FALSE(*cpu.pmi_requested);
+  };
+  const auto count_misses = [&](std::uint64_t times) {
+    for (std::size_t accumulator = 0; accumulator < pmu.accumulators().size(); ++accumulator) {
+      if (pmu.accumulators()[accumulator].of_signals != nullptr) pmu.count(accumulator, times);
+    }
+  };
+  run_to_end_of_window();
+  run_to_end_of_window();
+  count_misses(3);
+  out.recorder.signals_counted(kMain);
+  run_to_end_of_window();
+  for (const std::uint64_t times : {4, 5}) {
+    count_misses(times);
+    out.recorder.signals_counted(kMain);
+  }
+  out.recorder.thread_exited(kMain);
+  const auto windows = out.all<Window>();
+  ASSERT_THAT(lengths(windows), ElementsAre(10, 10, 10));
+  EXPECT_THAT(windows[0].values, ElementsAre(10, 3));
+  EXPECT_THAT(windows[1].values, ElementsAre(10, 4));
+  EXPECT_THAT(windows[2].values, ElementsAre(10, 5));
+}
+
 /// Windows of a recording in units of 10 instructions, one in 50; loads are estimated.
 RecordingConfig in_units(std::uint64_t window) {
   RecordingConfig config = windowed({instructions(window, 0), loads(0, 0)}, {0});

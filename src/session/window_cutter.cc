@@ -32,13 +32,34 @@ void WindowCutter::overflowed(std::uint32_t event) {
 }
 
 Window* WindowCutter::served() {
-  if (ended_by_ == 0 || !late_.comes_now()) return nullptr;
+  if (!ends()) return nullptr;
   cut();
   arm();
   return &window_;
 }
 
+bool WindowCutter::served_ahead() {
+  if (!ends()) return false;
+  note_end(ahead_.emplace_back());
+  arm();
+  return true;
+}
+
+Window* WindowCutter::counted() {
+  CHECK(!ahead_.empty());
+  const std::uint64_t begin = window_.end;
+  window_ = std::move(ahead_.front());
+  ahead_.pop_front();
+  window_.begin = begin;
+  for (std::size_t event = 0; event < before_.size(); ++event) {
+    if (counters_.is_modelled(event)) window_.values[event] = counters_.total(event);
+  }
+  subtract_begin();
+  return &window_;
+}
+
 Window* WindowCutter::rest() {
+  CHECK(ahead_.empty(), ahead_.size());
   cut();
   const bool empty = std::ranges::all_of(window_.values, [](std::uint64_t value) { return value == 0; });
   return empty && window_.begin == window_.end ? nullptr : &window_;
@@ -46,14 +67,24 @@ Window* WindowCutter::rest() {
 
 void WindowCutter::cut() {
   window_.begin = window_.end;
-  window_.end = counters_.total(config_.position_event);
-  window_.ended_by = std::exchange(ended_by_, 0);
-  counters_.totals(window_.values);
+  note_end(window_);
+  subtract_begin();
+  if (config_.in_units) estimate();
+}
+
+/// Its values become totals.
+void WindowCutter::note_end(Window& window) {
+  window.end = counters_.total(config_.position_event);
+  window.ended_by = std::exchange(ended_by_, 0);
+  window.values.resize(before_.size());
+  counters_.totals(window.values);
+}
+
+void WindowCutter::subtract_begin() {
   for (std::size_t event = 0; event < before_.size(); ++event) {
     const std::uint64_t now = window_.values[event];
     window_.values[event] = now - std::exchange(before_[event], now);
   }
-  if (config_.in_units) estimate();
 }
 
 void WindowCutter::estimate() {

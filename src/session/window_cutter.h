@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -26,6 +27,10 @@ class WindowCutter {
   /// All PMUs have been served. returns the window if that ended it, without its origin; null if not. Holds until the
   /// next call.
   Window* served();
+  /// The same where counters of what is modelled hold less than is due (engine::Observer::pmi_ahead). returns whether
+  /// that ended the window, which is whole when they hold it
+  bool served_ahead();
+  Window* counted();
   /// Where the run is modelled in units, one begins, and ends.
   void begin_unit(const Unit& unit);
   void end_unit();
@@ -33,7 +38,10 @@ class WindowCutter {
   Window* rest();
 
  private:
+  bool ends() { return ended_by_ != 0 && late_.comes_now(); }
   void cut();
+  void note_end(Window& window);
+  void subtract_begin();
   void estimate();
   void add_part_of_unit();
   UnitCounts unit_counts() const;
@@ -46,6 +54,7 @@ class WindowCutter {
   std::uint64_t ended_by_ = 0;                  // as Window::ended_by
   Window window_;                               // the last one; kept for its memory, there may be a million a second
   std::vector<std::uint64_t> before_;           // totals at the window's begin
+  std::deque<Window> ahead_;                    // have ended and are not whole; values are totals; oldest first
   const std::vector<std::uint32_t> estimated_;  // events
   std::optional<Unit> unit_;                    // that is under way
   UnitCounts unit_before_;                      // when it began, or the window, if that was later

@@ -383,6 +383,14 @@ class Modelled(unittest.TestCase):
         self.assertGreater(len(rows), 5)
         self.assertEqual({row["mem_load_retired.l1_miss"] for row in rows[:-1]}, {10})
 
+    def test_windows_of_forked_children_begin_with_them(self):
+        """What the parent's core has not played yet, and windows that wait for it, are the parent's."""
+        result = subprocess.run([ZEROSKID, "stat", "--virtual-time", "--detail", "full", "-e", "instructions,cycles", "-I", "101i",
+                                 "--format", "csv", "-o", os.devnull, guest("fork_in_threads")],
+                                env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=300)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.count(": 10 good children\n"), 3, result.stdout + result.stderr)
+
     def test_windows_and_regions_are_those_of_single_steps(self):
         for depth, events in self.DEPTHS.items():
             words = ["--detail", depth, "-e", "instructions," + events, "--virtual-time", guest("region_marks"), "0"]

@@ -106,15 +106,13 @@ void Accountant::count_into(std::uint32_t index, unsigned instructions, std::uin
   Translator& translator = *run_.translator;
   const Block block = translator.blocks().block(index);
   if (run_.counting.cuts) {
-    tally.look_at_room();
-    tally.clear();
-    tally.add_path(translator.replay().sums_into(index, instructions));
-    return tally.count();
+    if (run_.thread->cpu.core == nullptr) return tally.count_into_and_cut(index, instructions);
+    return core.count_into_and_cut(index, instructions, pc);
   }
   if (block.variant == Variant::Logged) return logged.count_into(index, instructions, pc);
   tally.clear();
   if (run_.thread->cpu.core != nullptr) {
-    core.run_core_into(block, instructions, pc);
+    core.run_core_into(block, {.to = instructions, .next = pc});
     core.settle_if_asked();
     tally.add_signals(tally.totals());
     core.advance_time();

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <deque>
 #include <iterator>
 #include <utility>
 
@@ -31,7 +32,7 @@ arch::SlotValues CoreFeeder::slot_values(const std::uint64_t* slots) const {
 // Ids are given out anew when the translator has forgotten everything.
 void CoreFeeder::forget_flushed_paths() {
   if (std::exchange(paths_of_flush_, run_.translator->flushes()) == run_.translator->flushes()) return;
-  paths_.forget_all();
+  forget_all_paths();
   run_.thread->cpu.core->forget_paths();
   code_bound_.forgotten();
 }
@@ -93,15 +94,18 @@ bool CoreFeeder::run_core(std::size_t records, std::size_t from, std::size_t to,
   return runs.empty() || play(runs, slot_values(run_.trace().slots()));
 }
 
-// The first instructions of a block that was left in its middle; they have stored what they need, but no record.
-void CoreFeeder::run_core_into(const Block& block, unsigned instructions, std::uint64_t next) {
-  if (instructions == 0) return;
+// Of the first instructions of a block that was left in its middle; they have stored what they need, but no record.
+void CoreFeeder::run_core_into(const Block& block, Piece piece) {
+  if (piece.from == piece.to) return;
   forget_flushed_paths();
-  const auto insns = run_.translator->replay().path_into(block, instructions);
+  const auto insns = run_.translator->replay().path_into(block, piece.to).subspan(piece.from);
   arch::CoreFeed& core = *run_.thread->cpu.core;
-  paths_.describe(BlockStore::kPathLeft, block.pc, insns, next, core);
+  // The one number of all such paths names another path each time, so the model plays first what waits: once for a
+  // block, as where no window ends in it.
+  const std::uint32_t number = piece.from == 0 ? BlockStore::kPathLeft : run_.translator->reserve_exits(1);
+  paths_.describe(number, insns.front().insn->pc, insns, piece.next, core);
   const arch::PathRun run{
-      .path = BlockStore::kPathLeft, .slots = run_.trace().slot_number_at(run_.context.trace_pointer), .next = next};
+      .path = number, .slots = run_.trace().slot_number_at(run_.context.trace_pointer), .next = piece.next};
   core.run({&run, 1}, slot_values(run_.trace().slots()));
 }
 
@@ -111,12 +115,85 @@ void CoreFeeder::settle_if_asked() {
   if (run_.counting.at_once || asked_) run_.thread->cpu.core->settle();
 }
 
-// Records [from, to), as run_core() has them, told and counted.
-void CoreFeeder::count_modelled(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to) {
-  run_core(ids.size(), from, to, [this](std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
+void CoreFeeder::run_records(std::size_t records, std::size_t from, std::size_t to) {
+  run_core(records, from, to, [this](std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
     run_.thread->cpu.core->run(runs, values);
     return true;
   });
+}
+
+// Of the path of record `at`. Each has a number of its own: a number that names another path all the time would have
+// the model play what waits.
+void CoreFeeder::run_piece(std::span<const std::uint32_t> ids, std::size_t at, Piece piece) {
+  if (piece.from == piece.to) return;
+  const std::uint32_t id = ids[at];
+  const Exit exit = run_.translator->blocks().exit(id);
+  const arch::PathRun& whole = run_of(ids.size(), at);
+  if (piece.from == 0 && piece.to == exit.instructions) return run_records(ids.size(), at, at + 1);
+  const auto [number, fresh] = pieces_.try_emplace(std::uint64_t{id} << 32 | piece.from << 16 | piece.to);
+  const auto insns = run_.translator->replay().path_to(id);
+  const bool last = piece.to == exit.instructions;
+  const std::uint64_t next = last ? whole.next : insns[piece.to].insn->pc;
+  if (fresh) {
+    number->second = run_.translator->reserve_exits(1);
+    bound_memory(paths_.describe(number->second, insns[piece.from].insn->pc,
+                                 insns.subspan(piece.from, piece.to - piece.from), next, *run_.thread->cpu.core));
+  }
+  const arch::PathRun run{.path = number->second, .slots = whole.slots, .next = next};
+  run_.thread->cpu.core->run({&run, 1}, slot_values(run_.trace().slots()));
+}
+
+// What the model has played up to overflows that were found in the trace.
+void CoreFeeder::count_up_to_cuts() {
+  std::deque<arch::CoreSignals>& at_cuts = run_.thread->signals_at_cuts;
+  for (; !at_cuts.empty(); at_cuts.pop_front()) {
+    tally_.clear();
+    tally_.add_signals(tally_.totals(), at_cuts.front());
+    tally_.count();
+    advance_time(at_cuts.front());
+    run_.observer().signals_counted(run_.shown());
+  }
+}
+
+void CoreFeeder::count_and_cut(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to) {
+  std::size_t record = from;  // which is told up to there:
+  unsigned instruction = 0;
+  const auto tell_up_to = [&](std::size_t end, unsigned instructions) {
+    if (instruction != 0 && end != record) {
+      run_piece(ids, record, {.from = instruction, .to = run_.translator->blocks().exit(ids[record]).instructions});
+      ++record;
+      instruction = 0;
+    }
+    run_records(ids.size(), record, end);
+    record = end;
+    if (instructions != instruction) run_piece(ids, record, {.from = instruction, .to = instructions});
+    instruction = instructions;
+  };
+  tally_.count_and_cut(ids.subspan(from, to - from),
+                       [&](std::size_t at, unsigned instructions) { tell_up_to(from + at, instructions); });
+  tell_up_to(to, 0);
+  settle_if_asked();
+  count_signals();
+}
+
+void CoreFeeder::count_into_and_cut(std::uint32_t index, unsigned instructions, std::uint64_t next) {
+  const Block block = run_.translator->blocks().block(index);
+  unsigned told = 0;
+  tally_.count_into_and_cut(index, instructions, [&](std::size_t, unsigned to) {
+    const std::uint64_t behind =
+        to == instructions ? next : run_.translator->replay().path_into(block, instructions)[to].insn->pc;
+    run_core_into(block, {.from = told, .to = to, .next = behind});
+    told = to;
+  });
+  run_core_into(block, {.from = told, .to = instructions, .next = next});
+  settle_if_asked();
+  count_signals();
+}
+
+// Records [from, to), as run_core() has them, told and counted.
+void CoreFeeder::count_modelled(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to) {
+  if (run_.counting.cuts) return count_and_cut(ids, from, to);
+  run_records(ids.size(), from, to);
   settle_if_asked();
   tally_.sum_records(ids.subspan(from, to - from), {});
   tally_.add_signals(tally_.totals());
@@ -125,6 +202,7 @@ void CoreFeeder::count_modelled(std::span<const std::uint32_t> ids, std::size_t 
 }
 
 void CoreFeeder::count_signals() {
+  count_up_to_cuts();
   tally_.clear();
   tally_.add_signals(tally_.totals());
   tally_.count();

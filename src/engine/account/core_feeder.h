@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/account/core_paths.h"
@@ -31,10 +32,17 @@ class CoreFeeder {
   /// Records [from, to) of the `records` that are being drained, told to the core, at once. Returns false, and has told
   /// nothing, if `play` did.
   bool run_core(std::size_t records, std::size_t from, std::size_t to, const PlayRuns& play);
-  /// The first instructions of a block that was left in its middle; they have stored what they need, but no record.
-  void run_core_into(const Block& block, unsigned instructions, std::uint64_t next);
+  /// Instructions of a path, and where the thread goes on behind them.
+  struct Piece {
+    unsigned from = 0, to = 0;
+    std::uint64_t next = 0;
+  };
+  /// Of the first instructions of a block that was left in its middle; they have stored what they need, but no record.
+  void run_core_into(const Block& block, Piece piece);
   /// Records [from, to), as run_core() has them, told and counted.
   void count_modelled(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to);
+  /// The first instructions of a block, likewise, where overflows are found in the trace.
+  void count_into_and_cut(std::uint32_t block, unsigned instructions, std::uint64_t next);
   /// Where a count decides what happens next, what was told must have been played. Else it may wait for the other
   /// threads' turns.
   void settle_if_asked();
@@ -65,7 +73,10 @@ class CoreFeeder {
   /// MADV_HUGEPAGE and MAP_HUGETLB, MADV_NOHUGEPAGE.
   void large_pages(std::uint64_t address, std::uint64_t length, bool wanted);
   /// In a new process, whose cores know nothing.
-  void forget_all_paths() { paths_.forget_all(); }
+  void forget_all_paths() {
+    paths_.forget_all();
+    pieces_.clear();
+  }
   /// Bytes that others hold for the sake of the trace count towards what may be held.
   void set_bytes_elsewhere(std::size_t bytes) { bytes_elsewhere_ = bytes; }
 
@@ -75,6 +86,10 @@ class CoreFeeder {
 
   void name_waiting(pmu::Pmu& pmu, std::uint64_t cycles_ago) const;
   arch::SlotValues slot_values(const std::uint64_t* slots) const;
+  void run_records(std::size_t records, std::size_t from, std::size_t to);
+  void run_piece(std::span<const std::uint32_t> ids, std::size_t at, Piece piece);
+  void count_and_cut(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to);
+  void count_up_to_cuts();
   void forget_flushed_paths();
   void bound_memory(CorePaths::Path path);
   std::uint64_t element_address(const MemoryOperand& operand, std::uint64_t index) const;
@@ -84,7 +99,8 @@ class CoreFeeder {
   Run& run_;
   Tally& tally_;
   CorePaths paths_;
-  std::uint64_t paths_of_flush_ = 0;  // Translator::flushes() when they were begun
+  std::unordered_map<std::uint64_t, std::uint32_t> pieces_;  // numbers of pieces of paths, by exit and instructions
+  std::uint64_t paths_of_flush_ = 0;                         // Translator::flushes() when they were begun
   CodeBound code_bound_;
   std::size_t bytes_elsewhere_ = 0;
   bool asked_ = false;

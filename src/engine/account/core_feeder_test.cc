@@ -257,5 +257,86 @@ TEST_F(CoreFeederTest, AnInstructionAloneIsToldAsAPathOfItsOwn) {
   EXPECT_EQ(counter(0), 1U);
 }
 
+/// Windows of three instructions, what was told of at each one's end, and what a modelled counter held when its signals
+/// were counted.
+class CoreFeederOfWindows : public RunTest {
+ protected:
+  static constexpr std::uint64_t kL1Misses = 0x41'08D1, kPlain = 0, kReturns = 1;
+
+  void SetUp() override {
+    code_.put(kPlain, {0xFF, 0xC1, 0xFF, 0xC1, 0xFF, 0xC1, 0xFF, 0xC1, 0xC3});
+    code_.put(kReturns, {0xFF, 0xC0, 0xC3});
+    cpu_.core = &core_;
+    cpu_.late_interrupts = true;
+    count(0, kInstructions | pmu::kInt, pmu::minus(3));
+    count(1, kL1Misses, kFar);
+    start();
+    ASSERT_TRUE(run_.counting.cuts);
+    ASSERT_FALSE(run_.counting.at_once);
+    core_.cost(kPc)[LoadDram] = 5;
+    heard_.at_pmi = [this](const arch::RegisterFile&) {
+      ++ends_;
+      pmu_.wr(pmu::kFullPmc0, pmu::minus(3));
+      pmu_.wr(pmu::kOvfCtrl, 1);
+    };
+    heard_.at_counted = [this] { misses_.push_back(counter(1)); };
+  }
+  void leave_returns(int times) {
+    for (int i = 0; i < times; ++i) leave(end_of(made(kReturns)));
+    run_.indirect_target = 0x1234;
+  }
+  static FakeCore::Told told(std::vector<std::uint64_t> pcs, std::uint64_t next) { return {std::move(pcs), next}; }
+  static constexpr std::uint64_t kPc = Pages::pc(kReturns), kFirst = Pages::pc(kPlain);
+
+  FakeCore core_;
+  int ends_ = 0;
+  std::vector<std::uint64_t> misses_;
+};
+
+TEST_F(CoreFeederOfWindows, APathInWhichOneEndsIsToldInPieces) {
+  leave_returns(4);
+  drain();
+  EXPECT_EQ(ends_, 2);
+  EXPECT_THAT(core_.told, ElementsAre(told({kPc, kPc + 2}, kPc), told({kPc}, kPc + 2), told({kPc + 2}, kPc),
+                                      told({kPc, kPc + 2}, kPc), told({kPc, kPc + 2}, 0x1234)));
+  EXPECT_THAT(misses_, ElementsAre(10U, 15U));
+  EXPECT_EQ(counter(1), 20U);
+}
+
+TEST_F(CoreFeederOfWindows, PiecesAreDescribedOnce) {
+  for (int i = 0; i < 20; ++i) {
+    leave_returns(3);
+    drain();
+  }
+  EXPECT_EQ(ends_, 40);
+  EXPECT_EQ(core_.described, 3U) << "the path, and its two instructions alone";
+  run_.flush();
+  leave_returns(3);
+  drain();
+  EXPECT_EQ(core_.described, 6U);
+}
+
+TEST_F(CoreFeederOfWindows, WhatHasNotBeenPlayedIsCountedWhenItIs) {
+  core_.waits = true;
+  leave_returns(4);
+  drain();
+  EXPECT_EQ(ends_, 2);
+  EXPECT_EQ(core_.settled, 0U) << "an end of a window does not have the model play what waits";
+  EXPECT_THAT(misses_, IsEmpty());
+  EXPECT_EQ(counter(1), 0U);
+  accountant_.core.settle(*run_.thread);
+  EXPECT_THAT(misses_, ElementsAre(10U, 15U));
+  EXPECT_EQ(counter(1), 20U);
+}
+
+TEST_F(CoreFeederOfWindows, OfABlockThatFaultedAPieceEndsWithTheWindow) {
+  accountant_.count_into(made(kPlain), 4, kFirst + 8);
+  EXPECT_EQ(ends_, 1);
+  EXPECT_THAT(core_.told,
+              ElementsAre(told({kFirst, kFirst + 2, kFirst + 4}, kFirst + 6), told({kFirst + 6}, kFirst + 8)));
+  EXPECT_EQ(counter(0), pmu::minus(2));
+  EXPECT_THAT(misses_, ElementsAre(0U));
+}
+
 }  // namespace
 }  // namespace zs::engine

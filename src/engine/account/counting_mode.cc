@@ -11,6 +11,8 @@
 namespace zs::engine {
 namespace {
 
+constexpr std::uint64_t kFarAway = std::uint64_t{1} << 46;
+
 /// Most occurrences of an event in one instruction other than a REP string, found by asking it about extreme ones.
 std::uint32_t most_per_instruction(const arch::EventMeaning& meaning) {
   std::uint32_t most = 1;
@@ -105,6 +107,18 @@ std::uint64_t nearest_time(const pmu::Pmu& pmu) {
   return std::min({left.core, left.reference, left.slots / kWidest});
 }
 
+/// Whether nothing may overflow that only the core model knows of.
+bool CountingMode::only_told_are_near(const VirtualCpu& cpu) const {
+  std::size_t accumulator = 0;
+  for (const pmu::Pmu* pmu : cpu.pmus) {
+    if (nearest_time(*pmu) < kFarAway) return false;
+    for (std::size_t own = 0; own < pmu->accumulators().size(); ++own, ++accumulator) {
+      if (accumulators->modelled(accumulator) && pmu->headroom(own) < kFarAway) return false;
+    }
+  }
+  return true;
+}
+
 bool CountingMode::any_near() const {
   return std::ranges::any_of(units, [](std::uint32_t unit) { return unit != 0; });
 }
@@ -121,8 +135,8 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
     only_add &= pmu->only_adds();
   }
   models = cpu.core != nullptr && !fast_forward;
-  cuts = cpu.late_interrupts && cpu.core == nullptr && only_add;
   accumulators = std::make_unique<AccumulatorSet>(std::move(meanings), cpu.core != nullptr, std::move(asleep));
+  cuts = cpu.late_interrupts && only_add && (cpu.core == nullptr || (cpu.phase == nullptr && only_told_are_near(cpu)));
   per_instruction.clear();
   for (std::size_t accumulator = 0; accumulator < accumulators->size(); ++accumulator) {
     const arch::EventMeaning& meaning = (*accumulators)[accumulator];
@@ -131,7 +145,6 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
   }
   // Elements of REP strings have no bound per block, so they are summed up only where no overflow can be near.
   count_elements = accumulators->any_memory() && !cuts;
-  constexpr std::uint64_t kFarAway = std::uint64_t{1} << 46;
   // A block has about nine instructions; of what only some instructions do, fewer.
   // Where registers are stored too, these take a word for two instructions anyway.
   const std::uint32_t instructions_per_word = models ? 2 : 8, others_per_word = models ? 1 : 2;

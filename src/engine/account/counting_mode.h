@@ -38,6 +38,9 @@ struct CountingMode {
 
   bool any_near() const;
   TranslationOptions translator_options(const Config& config) const;
+
+ private:
+  bool only_told_are_near(const VirtualCpu& cpu) const;
 };
 
 /// What may pass before the first counter of time wraps, as core cycles at least.

@@ -160,12 +160,12 @@ void Marks::count_between_marks(const Records& records) {
   const auto [ids, extra] = records;
   const auto count_up_to = [&, ids = ids](std::size_t from, std::size_t to, std::optional<std::uint32_t> more) {
     if (from == to && !more) return;
+    if (run_.thread->cpu.core != nullptr) return core_.count_modelled(ids, from, to);
     if (run_.counting.cuts) {
       if (from != to) tally_.count_and_cut(ids.subspan(from, to - from));
       if (more) tally_.count_and_cut({&*more, 1});
       return;
     }
-    if (run_.thread->cpu.core != nullptr) return core_.count_modelled(ids, from, to);
     tally_.sum_records(ids.subspan(from, to - from), more);
     tally_.count();
   };

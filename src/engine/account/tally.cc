@@ -167,10 +167,10 @@ void Tally::sum_records(std::span<const std::uint32_t> ids, std::optional<std::u
 }
 
 // Adds what the modelled accumulators have counted since they were last asked.
-void Tally::add_signals(std::span<std::uint64_t> sums) {
+void Tally::add_signals(std::span<std::uint64_t> sums, const arch::CoreSignals& signals) {
   for (std::size_t accumulator = 0; accumulator < run_.counting.accumulators->size(); ++accumulator) {
     if (!run_.counting.accumulators->modelled(accumulator)) continue;
-    const std::uint64_t now = (*run_.counting.accumulators)[accumulator].of_signals(run_.thread->cpu.core->signals());
+    const std::uint64_t now = (*run_.counting.accumulators)[accumulator].of_signals(signals);
     const std::uint64_t before = std::exchange(run_.thread->accumulators_told[accumulator], now);
     if (run_.in_unit()) sums[accumulator] += now - before;
   }
@@ -197,22 +197,29 @@ bool Tally::adds_up() {
   return true;
 }
 
-void Tally::count_and_cut(std::span<const std::uint32_t> ids) {
+void Tally::count_and_cut(std::span<const std::uint32_t> ids, const BeforeCut& before_cut) {
   look_at_room();
-  std::fill(totals_.begin(), totals_.end(), 0);
-  while (!ids.empty()) {
-    const auto now = ids.first(std::min(ids.size(), CountTable::kMostWithin));
+  clear();
+  for (std::size_t at = 0; at != ids.size();) {
+    const auto now = ids.subspan(at, std::min(ids.size() - at, CountTable::kMostWithin));
     const std::size_t within = run_.translator->blocks().counts().add_within(now, room_, totals_);
-    ids = ids.subspan(within);
+    at += within;
     if (within == now.size()) continue;
-    add_path(run_.translator->replay().sums_to(ids[0]));
-    ids = ids.subspan(1);
+    add_path(run_.translator->replay().sums_to(ids[at]), at, before_cut);
+    ++at;
   }
   count(totals_);
 }
 
+void Tally::count_into_and_cut(std::uint32_t block, unsigned instructions, const BeforeCut& before_cut) {
+  look_at_room();
+  clear();
+  add_path(run_.translator->replay().sums_into(block, instructions), 0, before_cut);
+  count(totals_);
+}
+
 /// sums  what its instructions bring, as SuperblockReplay::sums_to has it
-void Tally::add_path(std::span<const std::uint16_t> sums) {
+void Tally::add_path(std::span<const std::uint16_t> sums, std::size_t record, const BeforeCut& before_cut) {
   const std::size_t accumulators = run_.counting.accumulators->size();
   const auto instructions = static_cast<unsigned>(sums.size() / accumulators - 1);
   // From one cut to the next: what instructions `from` to `to` bring.
@@ -242,6 +249,7 @@ void Tally::add_path(std::span<const std::uint16_t> sums) {
     probe(guess + 1);
     while (beyond - to > 1) probe(to + (beyond - to) / 2);
     add_up_to(to + 1);
+    if (before_cut) before_cut(record, from);
     cut();
   }
   add_up_to(instructions);
@@ -274,8 +282,9 @@ void Tally::retire(const arch::Retired& retired, const arch::RegisterFile& after
 
 void Tally::take_pmi(const arch::RegisterFile& after) {
   const VirtualCpu& cpu = run_.thread->cpu;
-  if (cpu.pmi_requested == nullptr || *cpu.pmi_requested || (cpu.phase_over != nullptr && *cpu.phase_over))
-    run_.observer().pmi(run_.shown(), after);
+  if (cpu.pmi_requested != nullptr && !*cpu.pmi_requested && (cpu.phase_over == nullptr || !*cpu.phase_over)) return;
+  if (!run_.counting.cuts || cpu.core == nullptr) return run_.observer().pmi(run_.shown(), after);
+  if (run_.observer().pmi_ahead(run_.shown(), after)) cpu.core->keep_signals(run_.thread->signals_at_cuts);
 }
 
 }  // namespace zs::engine

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -38,7 +39,9 @@ class Tally {
   void sum_records(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> more);
   /// Adds what the modelled accumulators have counted since they were last asked; nothing where the counters hear
   /// nothing of it.
-  void add_signals(std::span<std::uint64_t> sums);
+  void add_signals(std::span<std::uint64_t> sums) { add_signals(sums, run_.thread->cpu.core->signals()); }
+  /// The same up to where the core's were `now`.
+  void add_signals(std::span<std::uint64_t> sums, const arch::CoreSignals& now);
   /// `events` by accumulator are counted; they overflow nothing but what is of the nature of time.
   void count(std::span<const std::uint64_t> events);
   void count() { count(totals_); }
@@ -54,10 +57,13 @@ class Tally {
   std::span<std::uint64_t> more() { return more_; }
   /// The sums and more() together overflow nothing. Then the sums hold both.
   bool adds_up();
+  /// Hears of each cut before it is made: where the instruction ends that overflows a counter, in that record behind so
+  /// many instructions of its path. Of a path alone the record is 0.
+  using BeforeCut = std::function<void(std::size_t record, unsigned instructions)>;
   /// Counts records, and cuts where one overflows a counter.
-  void count_and_cut(std::span<const std::uint32_t> ids);
-  /// sums  what a path's instructions bring, as SuperblockReplay::sums_to has it
-  void add_path(std::span<const std::uint16_t> sums);
+  void count_and_cut(std::span<const std::uint32_t> ids, const BeforeCut& before_cut = {});
+  /// The same of the first instructions of a block.
+  void count_into_and_cut(std::uint32_t block, unsigned instructions, const BeforeCut& before_cut = {});
   /// Of a budget trace: which instruction it is does not matter where nothing but instructions is counted.
   void count_and_cut_instructions(std::uint64_t instructions);
 
@@ -70,6 +76,8 @@ class Tally {
   void enter_branches_into(const Block& block, unsigned instructions);
 
  private:
+  /// sums  what a path's instructions bring, as SuperblockReplay::sums_to has it
+  void add_path(std::span<const std::uint16_t> sums, std::size_t record, const BeforeCut& before_cut);
   void cut();
   arch::TakenBranch taken(const PathBranch& branch, std::uint64_t target, std::size_t behind) const;
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/room_for_descriptors.h"
@@ -274,7 +275,12 @@ void Threads::begin_forked(std::int32_t shown, int seat, const CloneRequest& req
   for (const auto& other : run.threads) {
     if (other.get() != &thread) parts_.stacks.take_from(*other);
   }
-  std::erase_if(run.threads, [&](const auto& other) { return other.get() != &thread; });
+  // There until the recording forgets them: their cores still play then, and keep signals (Thread::signals_at_cuts).
+  std::vector<std::unique_ptr<Thread>> others;
+  for (auto& other : run.threads) {
+    if (other.get() != &thread) others.push_back(std::move(other));
+  }
+  std::erase(run.threads, nullptr);
   run.for_each_code_cache([](CodeCache& each) { each.trace().after_fork(); });
   run.map.in_forked_child();
   thread.id.parent_pid = thread.id.pid;
@@ -299,6 +305,8 @@ void Threads::begin_forked(std::int32_t shown, int seat, const CloneRequest& req
   if (request.stack != 0) run.gpr(kRsp) = request.stack;
   if ((request.flags & CLONE_SETTLS) != 0) run.set_fs_base(request.tls);
   run.observer().in_forked_child();
+  others.clear();
+  thread.signals_at_cuts.clear();  // of windows that are the parent's
   if (!run.config.inherit) be_unrecorded();
   parts_.accountant.core.forget_all_paths();
   parts_.cache.in_forked_child();

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <utility>
@@ -50,6 +51,15 @@ class QuantumScheduler {
       queue.runs.push_back(run);
       queue.slots.insert(queue.slots.end(), slots, slots + thread.slots_of(run.path));
     }
+  }
+
+  /// Where runs wait that the thread told last, its signals are kept behind them. returns whether they do
+  bool keep_signals(const ThreadReplay<Clock>& thread, std::deque<arch::CoreSignals>& kept) {
+    Queue& queue = queues_[thread.core().number];
+    if (queue.empty() || queue.parts.back().thread != &thread) return false;
+    Part& last = queue.parts.back();
+    last.ends.push_back({.runs = last.replayed + last.runs, .kept = &kept});
+    return true;
   }
 
   /// Everything of this thread is replayed, and what other cores do before.
@@ -104,9 +114,28 @@ class QuantumScheduler {
   /// Runs of one thread, one behind the other.
   struct Part {
     ThreadReplay<Clock>* thread;
-    std::size_t runs = 0;
+    std::size_t runs = 0;  // that are left
     std::uint64_t fs = 0, gs = 0;
     std::vector<std::uint64_t> listed;  // of the only run
+    std::size_t replayed = 0;           // runs
+    /// Behind so many runs the thread's signals are kept.
+    struct End {
+      std::size_t runs;
+      std::deque<arch::CoreSignals>* kept;
+    };
+    std::vector<End> ends{};  // in their order
+    std::size_t end = 0;      // the next one
+
+    /// Runs up to there, or all.
+    std::size_t runs_together() const { return end == ends.size() ? runs : ends[end].runs - replayed; }
+    void pass(std::size_t passed) {
+      runs -= passed;
+      replayed += passed;
+      for (; end != ends.size() && ends[end].runs == replayed; ++end) {
+        thread->tell();
+        ends[end].kept->push_back(thread->signals());
+      }
+    }
 
     bool takes(const ThreadReplay<Clock>& more, const arch::SlotValues& values) const {
       return thread == &more && fs == values.fs && gs == values.gs && listed.empty() && values.listed.empty();
@@ -172,7 +201,7 @@ class QuantumScheduler {
       }
       queue.place = {};
       ++queue.run;
-      --part.runs;
+      part.pass(1);
       // Only there: where runs end, the runner decides.
       if (thread.between_blocks() && thread.core().clock.start_cycle() >= until) break;
     }
@@ -188,9 +217,12 @@ class QuantumScheduler {
 
   /// Nothing that another core has to do comes before what is left of the part.
   static void replay_rest(Queue& queue, Part& part) {
-    const auto runs = std::span(queue.runs).subspan(queue.run, std::exchange(part.runs, 0));
-    part.thread->replay_alone(runs, queue.values(part));
-    queue.run += runs.size();
+    while (part.runs != 0) {
+      const auto runs = std::span(queue.runs).subspan(queue.run, part.runs_together());
+      part.thread->replay_alone(runs, queue.values(part));
+      queue.run += runs.size();
+      part.pass(runs.size());
+    }
   }
 
   std::span<const std::unique_ptr<ReplayCore<Clock>>> cores_;

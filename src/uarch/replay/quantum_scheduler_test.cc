@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -192,6 +193,56 @@ TEST(QuantumScheduler, SettlingShowsAllOfAThreadAndAThreadThatEndsLosesNothing) 
   one.reset();
   Runner(*other, 20'000).run(stream, {});  // alone again: at once
   EXPECT_EQ(other->signals()[CoreSignal::Loads], thread->signals()[CoreSignal::Loads]);
+}
+
+/// A writer and a reader of one line, told in pieces of so many rounds, behind each of which signals are kept or not.
+struct Kept {
+  std::vector<arch::CoreSignals> ends;  // of each thread
+  std::deque<arch::CoreSignals> kept;   // of the writer
+};
+Kept run_in_pieces(std::uint64_t rounds, bool keeps) {
+  Kept result;
+  ModelledMachine machine(*find_core_model("skylake-server"), woven(2, 10));
+  std::vector<LoopThread> threads;
+  threads.emplace_back(machine, 0, kWriter);
+  threads.emplace_back(machine, 1, kReader);
+  const auto writes = [](std::uint64_t, std::size_t access) { return kShared + (access < 2 ? 0 : 64); };
+  const auto reads = [](std::uint64_t round, std::size_t access) {
+    return access == 0 ? kShared + 8 : kPrivate + round % 64 * 8;
+  };
+  for (int turn = 0; turn < 6; ++turn) {
+    for (std::uint64_t told = 0; told < 4000; told += rounds) {
+      threads[0].run(rounds, writes);
+      if (keeps) threads[0].feed().keep_signals(result.kept);
+    }
+    threads[1].run(6000, reads);
+  }
+  for (LoopThread& thread : threads) {
+    thread.feed().settle();
+    result.ends.push_back(thread.feed().signals());
+  }
+  return result;
+}
+
+TEST(QuantumScheduler, WhatIsKeptOfSignalsAndTheCutOfWhatIsToldChangeNothing) {
+  const Kept whole = run_in_pieces(4000, false);
+  ASSERT_GT(whole.ends[1][CoreSignal::LoadL3Hitm], 100U);
+  for (const std::uint64_t rounds : {1000, 50, 1}) {
+    const Kept pieces = run_in_pieces(rounds, true);
+    for (std::size_t thread = 0; thread < 2; ++thread)
+      EXPECT_EQ(pieces.ends[thread].counts, whole.ends[thread].counts) << rounds << ", " << thread;
+  }
+}
+
+TEST(QuantumScheduler, SignalsAreKeptWhereTheyWereToBe) {
+  const Kept pieces = run_in_pieces(50, true);
+  ASSERT_EQ(pieces.kept.size(), 6 * 4000 / 50);
+  EXPECT_EQ(pieces.kept.back().counts, pieces.ends[0].counts);
+  std::uint64_t before = 0;
+  for (const arch::CoreSignals& kept : pieces.kept) {
+    EXPECT_EQ(kept[CoreSignal::SlotsRetired] - before, pieces.kept[0][CoreSignal::SlotsRetired]) << before;
+    before = kept[CoreSignal::SlotsRetired];
+  }
 }
 
 }  // namespace

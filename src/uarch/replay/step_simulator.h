@@ -60,6 +60,8 @@ class StepSimulator {
       : model_(model), book_(book), memory_(memory), core_(core), random_(seed) {}
   ~StepSimulator() = default;
 
+  /// Whether somebody asks for what only steps tell.
+  bool asks_for_steps() const { return !taken_.empty() || watches_retirement_; }
   /// One step, and its partner if it has one. kLast: whether somebody may ask for what became of this run's last load,
   /// store and branch returns the words behind its own
   template <bool kLast>

@@ -162,6 +162,11 @@ void ThreadReplay<Clock>::settle() {
 }
 
 template <typename Clock>
+void ThreadReplay<Clock>::keep_signals(std::deque<arch::CoreSignals>& kept) {
+  if (!scheduler_.keep_signals(*this, kept)) kept.push_back(signals_);
+}
+
+template <typename Clock>
 bool ThreadReplay<Clock>::lags() const {
   return scheduler_.lags(core_.number);
 }

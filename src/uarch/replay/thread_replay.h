@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -56,6 +57,7 @@ class ThreadReplay final : public arch::CoreFeed, public CodeSimulator<Clock> {
                    arch::RunWatcher& watcher) override;
 
   void settle() override;
+  void keep_signals(std::deque<arch::CoreSignals>& kept) override;
   std::uint64_t played_until() const override { return std::max(core_.clock.start_cycle(), core_.idle_until); }
   bool lags() const override;
   void play_on() override;
@@ -124,6 +126,7 @@ class ThreadReplay final : public arch::CoreFeed, public CodeSimulator<Clock> {
   using StepSimulator<Clock>::kRemembered;
   using StepSimulator<Clock>::watches_retirement_;
   using StepSimulator<Clock>::retirement_;
+  using StepSimulator<Clock>::asks_for_steps;
   using StepSimulator<Clock>::end_block;
   using StepSimulator<Clock>::close_open;
   using StepSimulator<Clock>::dispatch_of;
@@ -147,8 +150,6 @@ class ThreadReplay final : public arch::CoreFeed, public CodeSimulator<Clock> {
   template <bool kLast>
   const std::uint64_t* play(const Plan& plan, std::uint64_t next, const std::uint64_t* words);
   void watch_run(const arch::PathRun& run, std::span<const std::uint64_t> words);
-  /// Whether somebody asks for what only steps tell.
-  bool asks_for_steps() const { return !taken_.empty() || watches_retirement_; }
 
   QuantumScheduler<Clock>& scheduler_;
   const std::uint16_t number_;
