@@ -115,7 +115,7 @@ class PlainClock {
     if (all.time > next) behind(all.time - next, all.cause == SlotCause::Latency ? SlotCause::Serialising : all.cause);
     behind(cycles * kUnitsPerCycle, SlotCause::Serialising);
   }
-  void occupy(std::uint32_t cycles, SlotCause cause) { behind(cycles * kUnitsPerCycle, cause); }
+  void occupy(std::uint32_t cycles, SlotCause cause) { behind(std::uint64_t{cycles} * kUnitsPerCycle, cause); }
 
   void end() {
     for (const auto& [r, value] : written_) registers[r] = absolute(value.first, value.second);

@@ -143,7 +143,10 @@ void CoreClock::serialise(std::uint32_t cycles) {
 }
 
 void CoreClock::occupy(std::uint32_t cycles, SlotCause cause) {
-  delay_from(own_.block->instructions(), cycles * kUnitsPerCycle, cause);
+  // More than a Latency holds, perhaps: a string may be gigabytes long. No time within the block depends on it.
+  const std::uint64_t units = std::uint64_t{cycles} * kUnitsPerCycle;
+  own_.account->add(cause, units);
+  occupied_ += units;
 }
 
 /// Keeps relative times small. What has long been ready stays so.

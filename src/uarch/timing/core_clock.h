@@ -26,6 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -175,7 +176,7 @@ class CoreClock {
       own_.account->add(SlotCause::Retired, issue);
     }
     own_.account->add(bound.cause, bound.units - issue);
-    own_.now += bound.units + shift_;
+    own_.now += bound.units + shift_ + std::exchange(occupied_, 0);
     if (detail::time_of(own_.retired) > own_.now) {
       CHECK(own_.newest - own_.oldest < kRing);
       own_.in_flight[own_.newest++ % kRing] = {own_.slots + 1, own_.retired};
@@ -241,6 +242,7 @@ class CoreClock {
   // Of the block between begin() and end().
   const BlockBound* bound_ = nullptr;  // null: nobody has asked yet
   std::uint32_t shift_ = 0;            // its stalls so far
+  std::uint64_t occupied_ = 0;         // units behind it, as occupy() has them
   std::uint32_t loads_again_ = 0;
   std::vector<Event> events_;  // for continue_with(), too
 

@@ -94,7 +94,7 @@ class ThroughputClock {
   void mispredict(std::size_t) { shift_ += mispredict_units_; }
   void resteer(std::size_t) { shift_ += resteer_units_; }
   void serialise(std::uint32_t cycles) { shift_ += cycles * kUnitsPerCycle; }
-  void occupy(std::uint32_t cycles, SlotCause) { shift_ += cycles * kUnitsPerCycle; }
+  void occupy(std::uint32_t cycles, SlotCause) { shift_ += std::uint64_t{cycles} * kUnitsPerCycle; }
   void end() {
     now_ += shift_;
     if (is_late(complete_)) note_miss();
