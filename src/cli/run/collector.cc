@@ -25,7 +25,15 @@ constexpr int kBreathMs = 250;
 constexpr auto kAtOnce = std::chrono::milliseconds(100);  // receiving before looking round again
 constexpr auto kAtTheEnd = std::chrono::seconds(2);       // processes that outlive the program may send for ever
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_between(Clock::time_point start, Clock::time_point end) {
+  return std::chrono::duration<double>(end - start).count();
+}
+
+/// Nobody is left to send, whatever is still there.
+bool has_hung_up(int socket) {
+  pollfd state{.fd = socket, .events = 0, .revents = 0};
+  return poll(&state, 1, 0) == 1 && (state.revents & POLLHUP) != 0;
+}
 
 std::int64_t thread_key(const session::Origin& origin) {
   return std::int64_t{origin.pid} << 32 | static_cast<std::uint32_t>(origin.tid);
@@ -44,7 +52,7 @@ void SumOfThreads::told(const session::Origin& by, std::uint64_t so_far, bool fi
 }
 
 Collector::Collector(RecordingSink& sink, const session::RecordingConfig& config, int instruction_event, bool quiet,
-                     std::function<void(const Progress&)> watch)
+                     std::function<void(const Progress&)> watch, Now now)
     : sink_(sink),
       events_(config.events.size()),
       estimated_(config.estimated_events().size()),
@@ -53,10 +61,11 @@ Collector::Collector(RecordingSink& sink, const session::RecordingConfig& config
       instruction_event_(instruction_event),
       quiet_(quiet),
       watch_(std::move(watch)),
+      now_(std::move(now)),
       buffer_(session::kMaxDatagram) {}
 
 ProgramEnd Collector::run(const Launched& launched, OwnSignals& signals) {
-  const Clock::time_point start = Clock::now();
+  const Clock::time_point start = now_();
   Clock::time_point last_breath = start;
   ProgramEnd end;
   pollfd sources[] = {{.fd = launched.socket, .events = POLLIN, .revents = 0},
@@ -67,31 +76,44 @@ ProgramEnd Collector::run(const Launched& launched, OwnSignals& signals) {
     receive_all(launched.socket, kAtOnce);
     if (sources[0].revents & POLLHUP) sources[0].fd = -1;  // nobody is left to send
     if (wait4(launched.pid, &end.wait_status, WNOHANG, &end.usage) == launched.pid) break;
-    if (Clock::now() - last_breath < std::chrono::milliseconds(kBreathMs)) continue;
-    last_breath = Clock::now();
-    progress_.seconds = seconds_since(start);
+    if (now_() - last_breath < std::chrono::milliseconds(kBreathMs)) continue;
+    last_breath = now_();
+    progress_.seconds = seconds_between(start, last_breath);
     progress_.bytes = sink_.bytes();
     watch_(progress_);
     sink_.breathe();
   }
-  end.elapsed_seconds = seconds_since(start);
-  receive_all(launched.socket, kAtTheEnd);  // sent before the end, so it is there by now
+  end.elapsed_seconds = seconds_between(start, now_());
+  receive_rest(launched.socket);
   end.still_running = count_still_running();
   close(launched.socket);
   end.ran = ran_;
   return end;
 }
 
-void Collector::receive_all(int socket, std::chrono::milliseconds longest) {
-  const Clock::time_point until = Clock::now() + longest;
+// What was sent before the end is there by now, and may be much. Where processes outlive the program nobody can tell
+// when that has come, and they may send for ever.
+void Collector::receive_rest(int socket) {
+  if (receive_all(socket, kAtTheEnd)) return;
+  while (has_hung_up(socket)) {
+    if (receive_all(socket, kAtOnce)) return;
+  }
+  say("a process outlives the program, and " + std::to_string(kAtTheEnd.count()) +
+      " seconds behind its end not all was written that had been sent: the rest is not recorded");
+}
+
+// Returns whether everything that was there has been received.
+bool Collector::receive_all(int socket, std::chrono::milliseconds longest) {
+  const Clock::time_point until = now_() + longest;
   do {
     const ssize_t length = recv(socket, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
     if (length < 0 && errno == EINTR) continue;
-    if (length <= 0) return;
+    if (length <= 0) return true;
     const auto datagram = std::span(buffer_).first(static_cast<std::size_t>(length));
     const auto decoded = session::decode_datagram(datagram, [this](Message&& m) { receive(std::move(m)); });
     if (!decoded && !std::exchange(complained_, true)) say(decoded.error());
-  } while (Clock::now() < until);
+  } while (now_() < until);
+  return false;
 }
 
 bool Collector::makes_sense(const Message& message) const {

@@ -60,18 +60,21 @@ class SumOfThreads {
 
 class Collector {
  public:
+  using Now = std::function<std::chrono::steady_clock::time_point()>;
   /// config            of the recording; messages that speak of other events are refused
   /// instruction_event  index of an event that counts instructions, or -1: for the progress line
   /// quiet             the program's notices are not said
   /// watch             called a few times a second
+  /// now               what time it is
   Collector(RecordingSink& sink, const session::RecordingConfig& config, int instruction_event, bool quiet,
-            std::function<void(const Progress&)> watch);
+            std::function<void(const Progress&)> watch, Now now = std::chrono::steady_clock::now);
 
   /// Until the program has ended and everything that was sent has arrived. Closes launched.socket.
   ProgramEnd run(const Launched& launched, OwnSignals& signals);
 
  private:
-  void receive_all(int socket, std::chrono::milliseconds longest);
+  bool receive_all(int socket, std::chrono::milliseconds longest);
+  void receive_rest(int socket);
   void receive(session::Message&& message);
   bool makes_sense(const session::Message& message) const;
   void follow(const session::Message& message);
@@ -84,6 +87,7 @@ class Collector {
   int instruction_event_;
   bool quiet_;
   std::function<void(const Progress&)> watch_;
+  Now now_;
   std::vector<std::byte> buffer_;
   bool complained_ = false;
   bool ran_ = false;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <functional>
@@ -70,7 +71,8 @@ class Gate {
 struct Played {
   explicit Played(
       const std::function<void(int socket, session::MessageWriter&)>& act,
-      const std::function<void(const Progress&)>& watch = [](const Progress&) {}, bool quiet = false) {
+      const std::function<void(const Progress&)>& watch = [](const Progress&) {}, bool quiet = false,
+      const Collector::Now& now = std::chrono::steady_clock::now) {
     session::RecordingConfig config;
     config.events.resize(1);
     int pair[2];
@@ -89,7 +91,7 @@ struct Played {
         _exit(0);
       }
       close(pair[1]);
-      Collector collector(sink, config, 0, quiet, watch);
+      Collector collector(sink, config, 0, quiet, watch, now);
       end = collector.run({.pid = pid, .socket = pair[0]}, signals);
     }
     said = testing::internal::GetCapturedStderr();
@@ -125,6 +127,21 @@ TEST(Collector, EverythingSentBeforeTheEndArrives) {
   });
   EXPECT_TRUE(p.end.ran);
   EXPECT_THAT(p.sink.messages, SizeIs(5001));
+  EXPECT_EQ(p.said, "");
+}
+
+// An hour passes between two looks at the clock.
+TEST(Collector, WhatWasSentBeforeTheEndMayTakeLongToWrite) {
+  std::chrono::steady_clock::time_point time;
+  const Played p(
+      [](int, session::MessageWriter& out) {
+        for (int i = 0; i < 40; ++i) {
+          out.write(Hello{.origin = kMain});
+          out.flush();
+        }
+      },
+      [](const Progress&) {}, false, [&time] { return time += std::chrono::hours(1); });
+  EXPECT_THAT(p.sink.messages, SizeIs(40));
   EXPECT_EQ(p.said, "");
 }
 
