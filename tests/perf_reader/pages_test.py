@@ -271,8 +271,9 @@ class Places(InFolder):
             made = subprocess.run([*command, "report", "--stdio", "-i", "listed.data", *words], capture_output=True, text=True,
                                   cwd=self.here, check=True)
             # dash is stripped: what has no names there perf shows by its addresses. Below a page perf has a tip, a random one.
+            # Of an entry of a PLT that has no symbol of its own perf knows "@plt" alone, or takes it for the _init before it.
             return [line.rstrip() for line in made.stdout.splitlines()
-                    if "%" in line and " dash " not in line and not line.startswith("#")]
+                    if "%" in line and not line.startswith("#") and not re.search(r" dash |@plt$| _init$", line.rstrip())]
 
         for words in (["-d", "libc.so.6,listed"], ["--dsos", f"{program},libc.so.6"], ["-S", "outer,step.0,main"], ["-c", "listed,none"],
                       ["-c", "listed,sh", "-S", "main,outer"]):
