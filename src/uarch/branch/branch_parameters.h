@@ -22,6 +22,7 @@ enum class IndirectKind : std::uint8_t {
 };
 
 inline constexpr unsigned kMaxTaggedTables = 4;
+inline constexpr int kTaggedWays = 4;              // of the tables of conditional branches
 inline constexpr unsigned kMaxPathBranches = 224;  // what the path register has room for
 
 struct BranchParameters {
@@ -29,7 +30,8 @@ struct BranchParameters {
   std::uint32_t base_entries = 0;  // 2-bit counters by address
   // Tagged tables: taken branches that each sees, growing; 0: there is no such table.
   std::array<std::uint16_t, kMaxTaggedTables> histories{};
-  std::uint32_t tagged_entries = 0;   // of each
+  std::uint32_t tagged_sets = 0;      // of each, of kTaggedWays entries
+  std::uint8_t allocates_of_16 = 16;  // of so many mispredictions, how many may make an entry
   std::uint32_t outcome_entries = 0;  // Tournament: 2-bit counters by address and outcomes, and as many choosers
   std::uint8_t outcome_history = 0;   // Tournament: outcomes seen
 
@@ -66,9 +68,10 @@ constexpr const char* inconsistency(const BranchParameters& p) {
   if (!std::has_single_bit(p.base_entries)) return "the base table has a power of two of entries";
   if (p.conditional == ConditionalKind::PathHistory) {
     if (!detail::is_ladder(p.histories)) return "each tagged table sees more of the path than the one before";
-    if (!std::has_single_bit(p.tagged_entries) || p.tagged_entries > 4096) {
-      return "a tagged table has a power of two of entries, 4096 at most";
+    if (!std::has_single_bit(p.tagged_sets) || p.tagged_sets > 4096) {
+      return "a tagged table has a power of two of sets, 4096 at most";
     }
+    if (p.allocates_of_16 == 0 || p.allocates_of_16 > 16) return "1 to 16 mispredictions of 16 make an entry";
   } else {
     if (!std::has_single_bit(p.outcome_entries)) return "the outcome table has a power of two of entries";
     if (p.base_entries != p.outcome_entries) return "the tables of a tournament have as many entries";

@@ -12,9 +12,10 @@ namespace zs::uarch {
 /// source: path of 93 taken branches, tagged tables over about 8, 32 and all of it: the Half&Half paper on Haswell to
 ///         Skylake; history-hashed indirect prediction: the CGO 2015 study of interpreters on Haswell; 4096 BTB entries:
 ///         published measurements.
-/// chosen: entries of the tables; four ways; indirect histories as the conditional ones.
+/// fitted: sets, ways and allocations of the tagged tables: what a Skylake learns of a repeated sequence (docs/models/branch.md).
+/// chosen: entries of the base; four ways of the BTB; indirect histories as the conditional ones.
 inline constexpr BranchParameters kHaswellBranch{
-    .base_entries = 8192, .histories = {8, 32, 93}, .tagged_entries = 4096,
+    .base_entries = 8192, .histories = {8, 32, 93}, .tagged_sets = 512, .allocates_of_16 = 7,
     .indirect_last_entries = 1024, .indirect_histories = {4, 8, 32, 93}, .indirect_entries = 1024,
     .return_stack = 16, .btb_entries = 4096, .btb_ways = 4};
 

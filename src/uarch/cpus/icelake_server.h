@@ -12,7 +12,7 @@ namespace zs::uarch {
 /// source: as Haswell; larger BTB and return stack: published measurements of Sunny Cove.
 /// chosen: 16384 base entries, 22 return addresses, 5120 BTB entries in five ways.
 inline constexpr BranchParameters kIcelakeServerBranch{
-    .base_entries = 16384, .histories = {8, 32, 93}, .tagged_entries = 4096,
+    .base_entries = 16384, .histories = {8, 32, 93}, .tagged_sets = 512, .allocates_of_16 = 7,
     .indirect_last_entries = 2048, .indirect_histories = {4, 8, 32, 93}, .indirect_entries = 1024,
     .return_stack = 22, .btb_entries = 5120, .btb_ways = 5};
 

@@ -13,7 +13,7 @@ namespace zs::uarch {
 ///         Microarchitecture".
 /// chosen: four tables and the histories between; 24 return addresses; six ways.
 inline constexpr BranchParameters kSapphireRapidsBranch{
-    .base_entries = 16384, .histories = {8, 32, 93, 194}, .tagged_entries = 4096,
+    .base_entries = 16384, .histories = {8, 32, 93, 194}, .tagged_sets = 512, .allocates_of_16 = 7,
     .indirect_last_entries = 2048, .indirect_histories = {4, 8, 32, 194}, .indirect_entries = 1024,
     .return_stack = 24, .btb_entries = 12288, .btb_ways = 6};
 

@@ -12,7 +12,7 @@ namespace zs::uarch {
 ///         "Software Optimization Guide for the AMD Zen4 Microarchitecture".
 /// chosen: histories and entries; the 7K in seven ways.
 inline constexpr BranchParameters kZen4Branch{
-    .base_entries = 16384, .histories = {8, 24, 64, 160}, .tagged_entries = 4096,
+    .base_entries = 16384, .histories = {16, 32, 80, 160}, .tagged_sets = 1024,
     .indirect_last_entries = 1024, .indirect_histories = {4, 8, 32, 93}, .indirect_entries = 1024,
     .return_stack = 32, .btb_entries = 7168, .btb_ways = 7};
 
