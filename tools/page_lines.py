@@ -7,13 +7,15 @@ import re
 NUMBER = re.compile(r"(?<![-\w.,])\d[\d,]*(?:\.\d+)?(?![\w.,])")
 # A cell for each 5 % of something, and what they are, the most first; of nearly as much the order is chance.
 BAR = re.compile(r"\|[\w ]{10,}\|([^;]*)")
+# One as long as the number before it says: an eighth of a cell turns on what is behind that number's last digit.
+LENGTH = re.compile("[█▉▊▋▌▍▎▏]+")
 
 
 def alike(shown, now, points=1.5):
     """Whether two lines say the same. Numbers of three digits or more, those with a point and percentages may differ by 3 %
     or by `points`, whatever is more."""
     def skeleton(line):
-        return " ".join(NUMBER.sub("#", line).split())
+        return " ".join(LENGTH.sub("█", NUMBER.sub("#", line)).split())
 
     def numbers(line):
         return [(match[0], line[match.end():match.end() + 1] == "%") for match in NUMBER.finditer(line)]
