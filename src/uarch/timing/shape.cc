@@ -169,7 +169,8 @@ unsigned parts_of(const ZydisDecodedOperandMem& address) {
 /// The part of a signature above the three kinds.
 unsigned top_of(const ZydisDecodedOperand& memory) {
   if (memory.mem.type == ZYDIS_MEMOP_TYPE_AGEN) return parts_of(memory.mem);
-  return std::min(7U, 1U + static_cast<unsigned>(std::bit_width(std::max(1U, memory.size / 8U)) - 1));
+  const unsigned bytes = std::max(1U, memory.size / 8U);
+  return std::min(7U, 1U + static_cast<unsigned>(std::bit_width(bytes - 1)));  // 80 bits are not 64
 }
 
 bool is_prefetch(ZydisInstructionCategory category) {

@@ -133,6 +133,12 @@ TEST(UopTable, KnowsWhatIsPublishedOfHotForms) {
       {{0x48, 0xF7, 0xF1}, UopColumn::IcelakeServer, 4, 4, 15},       // div rcx
       {{0x48, 0x11, 0xC8}, UopColumn::Haswell, 2, 2, 2},              // adc rax, rcx
       {{0x48, 0x11, 0xC8}, UopColumn::SkylakeServer, 1, 1, 1},
+      {{0xD9, 0xC9}, UopColumn::Haswell, 2, 2, 2},           // fxch
+      {{0xDD, 0x07}, UopColumn::SkylakeServer, 1, 1, 0},     // fld qword [rdi]
+      {{0xDB, 0x2F}, UopColumn::SkylakeServer, 4, 4, 2},     // fld tbyte [rdi]
+      {{0xDB, 0x3F}, UopColumn::Haswell, 7, 7, 0},           // fstp tbyte [rdi]
+      {{0xD9, 0xFE}, UopColumn::SkylakeServer, 79, 79, 85},  // fsin: 53 to 105 uops
+      {{0xD9, 0xFC}, UopColumn::SkylakeServer, 17, 17, 21},  // frndint
   };
   for (const Case& c : cases) {
     const UopClass& row = UopTable(c.core).of(shape(c.code));
