@@ -48,14 +48,16 @@ enum class LlcRole : std::uint8_t {
 };
 
 struct PrefetchParameters {
-  bool next_line = false;        // DCU: an ascending miss fetches the line after it into L1D
-  bool ip_stride = false;        // DCU: two equal strides of one load fetch one stride ahead into L1D
-  bool ip_stride_waits = false;  // when that load has its data, not together with it
-  bool adjacent = false;         // L2: a miss fetches the other line of its 128 bytes
+  bool next_line = false;             // DCU: an ascending miss fetches the line after it into L1D
+  bool ip_stride = false;             // DCU: two equal strides of one load fetch one stride ahead into L1D
+  bool ip_stride_waits = false;       // when that load has its data, not together with it
+  std::uint32_t ip_stride_ahead = 1;  // if it does not wait: up to so many strides ahead
+  bool adjacent = false;              // L2: a miss fetches the other line of its 128 bytes
   // L2 streamer; 0 lines per trigger: none.
-  std::uint32_t streamer_lines = 0;     // at most, per trigger
-  std::uint32_t streamer_distance = 0;  // lines ahead of the access, at most
-  std::uint32_t streamer_training = 0;  // accesses in one direction before it runs
+  std::uint32_t streamer_lines = 0;      // at most, per trigger
+  std::uint32_t streamer_distance = 0;   // lines ahead of the access, at most
+  std::uint32_t streamer_training = 0;   // accesses in one direction before it runs
+  bool streamer_sees_prefetches = true;  // into L1D; if not: the first use of what they brought
 };
 
 struct MemoryParameters {

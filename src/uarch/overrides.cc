@@ -93,6 +93,7 @@ constexpr Row kRows[] = {
     ZS_KEY("forward.renames-alike-only", memory.renames_alike_only),
     ZS_KEY("hitm.cycles", memory.hitm_cycles),
     ZS_KEY("ip-stride", memory.prefetch.ip_stride),
+    ZS_KEY("ip-stride-ahead", memory.prefetch.ip_stride_ahead),
     ZS_KEY("ip-stride-waits", memory.prefetch.ip_stride_waits),
     ZS_KEY("itlb.entries", memory.itlb.entries_4k),
     ZS_KEY("itlb.ways", memory.itlb.ways_4k),
@@ -129,6 +130,7 @@ constexpr Row kRows[] = {
     ZS_KEY("store-buffer", memory.store_buffer),
     ZS_KEY("streamer.distance", memory.prefetch.streamer_distance),
     ZS_KEY("streamer.lines", memory.prefetch.streamer_lines),
+    ZS_KEY("streamer.sees-prefetches", memory.prefetch.streamer_sees_prefetches),
     ZS_KEY("streamer.training", memory.prefetch.streamer_training),
     ZS_KEY("superqueue", memory.superqueue),
 };

@@ -114,12 +114,17 @@ struct StrideRow {
   std::array<double, 5> published;  // strides 64, 128, 256, 512, 4096
 };
 
-// source: published memory-latency matrices of an i5-650, an i7-4770 and an i9-7900X.
+// source: published memory-latency matrices of an i5-650, an i7-4770, an i9-7900X, and a Ryzen 9 5900X (Zen 3).
 constexpr std::array<std::uint64_t, 5> kStrides{64, 128, 256, 512, 4096};
 constexpr StrideRow kStrideRows[] = {
-    {"westmere", "L3", 1_MiB, {14, 22, 44, 46, 52}},       {"westmere", "DRAM", 32_MiB, {31, 88, 199, 264, 318}},
-    {"haswell", "L3", 1_MiB, {13, 17, 34, 36, 43}},        {"haswell", "DRAM", 128_MiB, {20, 56, 177, 229, 257}},
-    {"skylake-server", "L3", 4_MiB, {15, 25, 67, 70, 76}}, {"skylake-server", "DRAM", 128_MiB, {24, 75, 260, 249, 271}},
+    {"westmere", "L3", 1_MiB, {14, 22, 44, 46, 52}},
+    {"westmere", "DRAM", 32_MiB, {31, 88, 199, 264, 318}},
+    {"haswell", "L3", 1_MiB, {13, 17, 34, 36, 43}},
+    {"haswell", "DRAM", 128_MiB, {20, 56, 177, 229, 257}},
+    {"skylake-server", "L3", 4_MiB, {15, 25, 67, 70, 76}},
+    {"skylake-server", "DRAM", 128_MiB, {24, 75, 260, 249, 271}},
+    {"zen4", "L3", 4_MiB, {4, 5, 18, 44, 30}},
+    {"zen4", "DRAM", 128_MiB, {11, 7, 21, 73, 77}},
 };
 
 /// Of walks whose loop has so many loads, over strides of 64 to 512 in L3 and DRAM: what they take against published.
@@ -161,6 +166,36 @@ TEST(MemoryLatency, StridesGainFromPrefetchAsMeasured) {
 // take would show in them, if these are few.
 TEST(MemoryLatency, AWalkByOneLoadTakesWhatIsMeasuredToo) {
   for (const auto& [model, most] : kStrideErrors) EXPECT_LE(mean_stride_error(model, 1), most) << model;
+}
+
+/// By what factor walks of zen4 whose loop has so many loads are off, in the geometric mean over strides of 64 to 512.
+double zen_stride_factor(std::uint32_t instructions) {
+  double sum = 0;
+  unsigned cells = 0;
+  for (const StrideRow& row : kStrideRows) {
+    if (row.model != std::string_view("zen4")) continue;
+    for (std::size_t i = 0; kStrides[i] <= 512; ++i) {
+      const double cycles =
+          measured_chase(row.model, strided_lines(row.bytes, kStrides[i]), true, 100'000, instructions);
+      if (prints())
+        std::printf("| zen4, %u loads | %s | %.0f (%.0f)\n", instructions, row.level, cycles, row.published[i]);
+      sum += std::abs(std::log(cycles / row.published[i]));
+      ++cells;
+    }
+  }
+  EXPECT_EQ(cells, 8U);
+  return std::exp(sum / cells);
+}
+
+TEST(MemoryLatency, StridesOfZen4AreWithinAFactorOfTwoOfAZen3s) {
+  EXPECT_LE(zen_stride_factor(1), 2.0);
+  EXPECT_LE(zen_stride_factor(4), 2.3);
+}
+
+TEST(MemoryLatency, AStreamOfZen4IsFollowedHoweverManyLoadsItsLoopHas) {
+  for (const std::uint32_t instructions : {1U, 2U, 4U, 8U, 16U, 32U, kUnrolled}) {
+    EXPECT_LE(measured_chase("zen4", strided_lines(128_MiB, 64), true, 100'000, instructions), 30) << instructions;
+  }
 }
 
 TEST(MemoryLatency, AStrideHidesWhatTheLoopDoesBetweenItsLoads) {

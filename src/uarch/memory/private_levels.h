@@ -104,6 +104,7 @@ class PrivateLevels : public CoherentLevels<Parts> {
       const bool wants_next = use != Use::Walk && own.next_line.hit(linear);
       if (first_use && is_load(use)) {
         own.next_line.missed(linear);
+        if (!parameters_.prefetch.streamer_sees_prefetches && prefetch_) follow_stream(core, line, now);
         follow_stride(core, line, linear, now, std::max(complete, now + l1_cycles), instruction);
       }
       if (wants_next && parameters_.prefetch.next_line) prefetch_into_l1(core, line, linear, linear + kLineBytes, now);
@@ -166,12 +167,14 @@ class PrivateLevels : public CoherentLevels<Parts> {
                                             std::uint64_t arrives, std::uint32_t instruction) {
     if (!prefetch_ || !parameters_.prefetch.ip_stride) return;
     StridePrefetcher& strides = cores_[core]->strides;
-    const std::uint64_t target = strides.missed(instruction, linear);
-    if (target == 0) return;
     if (parameters_.prefetch.ip_stride_waits) {
-      strides.expect(instruction, {line_of_page(line, target), arrives});
+      const std::uint64_t target = strides.missed(instruction, linear);
+      if (target != 0) strides.expect(instruction, {line_of_page(line, target), arrives});
     } else {
-      prefetch_line_into_l1(core, line_of_page(line, target), now, 0);
+      strides.run_ahead(instruction, linear, parameters_.prefetch.ip_stride_ahead, [&](std::uint64_t target) {
+        prefetch_line_into_l1(core, line_of_page(line, target), now, 0);
+        return !cores_[core]->fills.full(now);
+      });
     }
   }
   /// A load misses: what its instruction's stride led to was asked for when the load before had its data. It is done
@@ -263,7 +266,7 @@ class PrivateLevels : public CoherentLevels<Parts> {
         arrival.complete = std::max(arrival.complete, upgrade(core, line, now));
         arrival.flags = arrival.flags | kExclusive;
       }
-      prefetch_behind_l2(core, line, now, false);
+      prefetch_behind_l2(core, line, now, request, false);
       return arrival;
     }
     const bool fetched = request == Request::Code || request == Request::Walk;
@@ -282,12 +285,13 @@ class PrivateLevels : public CoherentLevels<Parts> {
     tell_sample(core, line);
     own.requests.add(line, arrival.complete, own.dispatched);
     insert_l2(core, line, arrival.flags);
-    prefetch_behind_l2(core, line, now, request != Request::Prefetch);
+    prefetch_behind_l2(core, line, now, request, request != Request::Prefetch);
     return arrival;
   }
 
   /// What an access of L2 sets off.
-  [[gnu::always_inline]] void prefetch_behind_l2(unsigned core, Line line, std::uint64_t now, bool demand_miss) {
+  [[gnu::always_inline]] void prefetch_behind_l2(unsigned core, Line line, std::uint64_t now, Request request,
+                                                 bool demand_miss) {
     if (!prefetch_) return;
     Core& own = *cores_[core];
     // The other line of a pair only while the way to memory is free: otherwise random stores would halve their own
@@ -295,7 +299,10 @@ class PrivateLevels : public CoherentLevels<Parts> {
     if (demand_miss && parameters_.prefetch.adjacent && own.to_memory.queue(now) <= parameters_.dram_gap_cycles) {
       prefetch_into_l2(core, line ^ 1, now);
     }
-    own.streamer.access(line, [this, core, now](Line next) { return prefetch_into_l2(core, next, now); });
+    if (request != Request::Prefetch || parameters_.prefetch.streamer_sees_prefetches) follow_stream(core, line, now);
+  }
+  void follow_stream(unsigned core, Line line, std::uint64_t now) {
+    cores_[core]->streamer.access(line, [this, core, now](Line next) { return prefetch_into_l2(core, next, now); });
   }
 
   void insert_l2(unsigned core, Line line, LineFlags flags) {

@@ -51,7 +51,7 @@ class StridePrefetcher {
     constexpr std::int64_t kFarthest = 2048;
     Entry& entry = entry_of(instruction);
     if (entry.instruction != instruction) {
-      entry = {instruction, linear, 0, {}};
+      entry = {instruction, linear, 0, 0, {}};
       return 0;
     }
     const auto stride = static_cast<std::int64_t>(linear - entry.address);
@@ -61,6 +61,22 @@ class StridePrefetcher {
     if (!again || stride == 0 || stride > kFarthest || stride < -kFarthest) return 0;
     const std::uint64_t next = linear + static_cast<std::uint64_t>(stride);
     return next >> kPageBits == linear >> kPageBits ? next : 0;
+  }
+  /// Likewise, of one that runs ahead: calls fetch(target) for each linear address in the page that is at most `ahead`
+  /// strides on and was not fetched yet, nearest first, until one returns false: there is no room for it, and it will
+  /// be tried again.
+  template <typename Fetch>
+  void run_ahead(std::uint32_t instruction, std::uint64_t linear, unsigned ahead, Fetch fetch) {
+    if (missed(instruction, linear) == 0) return;
+    Entry& entry = entry_of(instruction);
+    const std::int64_t stride = entry.stride;
+    const std::int64_t fetched = static_cast<std::int64_t>(entry.head - linear) / stride;  // so many strides on
+    std::int64_t next = fetched >= 1 && fetched <= ahead ? fetched + 1 : 1;
+    for (; next <= ahead; ++next) {
+      const std::uint64_t target = linear + static_cast<std::uint64_t>(next * stride);
+      if (target >> kPageBits != linear >> kPageBits || !fetch(target)) return;
+      entry.head = target;
+    }
   }
   /// What missed() returned is in this line.
   void expect(std::uint32_t instruction, Expected expected) { entry_of(instruction).expected = expected; }
@@ -77,6 +93,7 @@ class StridePrefetcher {
     std::uint32_t instruction = ~std::uint32_t{0};
     std::uint64_t address = 0;
     std::int64_t stride = 0;
+    std::uint64_t head = 0;  // the farthest that run_ahead() has fetched
     Expected expected{};
   };
   Entry& entry_of(std::uint32_t instruction) { return entries_[instruction % entries_.size()]; }

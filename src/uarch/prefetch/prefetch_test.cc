@@ -130,6 +130,38 @@ TEST(StridePrefetcher, NeedsTheSameStrideTwiceWithinAPage) {
   EXPECT_EQ(prefetcher.missed(5, 0x10'1200), 0U);  // farther than 2 KiB
 }
 
+std::vector<std::uint64_t> run_ahead(StridePrefetcher& prefetcher, std::uint64_t linear, std::size_t room = 100) {
+  std::vector<std::uint64_t> fetched;
+  prefetcher.run_ahead(1, linear, 4, [&](std::uint64_t target) {
+    if (fetched.size() == room) return false;
+    fetched.push_back(target);
+    return true;
+  });
+  return fetched;
+}
+
+TEST(StridePrefetcher, RunsAheadAndFetchesNothingTwice) {
+  StridePrefetcher prefetcher;
+  EXPECT_THAT(run_ahead(prefetcher, 0x10'0000), IsEmpty());
+  EXPECT_THAT(run_ahead(prefetcher, 0x10'0100), IsEmpty());
+  EXPECT_THAT(run_ahead(prefetcher, 0x10'0200), ElementsAre(0x10'0300, 0x10'0400, 0x10'0500, 0x10'0600));
+  EXPECT_THAT(run_ahead(prefetcher, 0x10'0300), ElementsAre(0x10'0700));
+  EXPECT_THAT(run_ahead(prefetcher, 0x10'0400, 0), IsEmpty());  // no room: it is tried again
+  EXPECT_THAT(run_ahead(prefetcher, 0x10'0500), ElementsAre(0x10'0800, 0x10'0900));
+  EXPECT_THAT(run_ahead(prefetcher, 0x10'0D00), IsEmpty());  // another stride
+  EXPECT_THAT(run_ahead(prefetcher, 0x10'0E00), IsEmpty());
+  EXPECT_THAT(run_ahead(prefetcher, 0x10'0F00), IsEmpty()) << "the page's last";
+  EXPECT_THAT(run_ahead(prefetcher, 0x10'1000), ElementsAre(0x10'1100, 0x10'1200, 0x10'1300, 0x10'1400));
+}
+
+TEST(StridePrefetcher, RunsBackwardsToo) {
+  StridePrefetcher prefetcher;
+  run_ahead(prefetcher, 0x10'0F00);
+  run_ahead(prefetcher, 0x10'0E00);
+  EXPECT_THAT(run_ahead(prefetcher, 0x10'0D00), ElementsAre(0x10'0C00, 0x10'0B00, 0x10'0A00, 0x10'0900));
+  EXPECT_THAT(run_ahead(prefetcher, 0x10'0C00), ElementsAre(0x10'0800));
+}
+
 TEST(StridePrefetcher, TellsWhatItExpectsOnceAndNotBeforeTheDataCame) {
   StridePrefetcher prefetcher;
   EXPECT_EQ(prefetcher.take(1, 1000).line, kNoLine);  // an instruction that nobody has seen
