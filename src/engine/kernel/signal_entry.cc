@@ -80,7 +80,7 @@ void SignalEntry::on_signal(int signal, siginfo_t& info, ucontext_t& context) {
   const std::uint64_t pc = pc_of(regs);
   // It sleeps, or slept, in a page fault that another thread has to answer, which waits for the lock.
   const std::uint64_t slept_at = EngineLock::where_it_waited_for_memory(info);
-  const bool waits = slept_at == pc && run_.lock.owner() == &thread;
+  const bool waits = slept_at != 0 && slept_at == pc && run_.lock.owner() == &thread;
   if (slept_at != 0 && !waits) return;
   const bool synchronous = waits || (is_synchronous(signal) && (info.si_code > 0 || info.si_code == SI_KERNEL));
   if (const std::uint64_t behind = behind_try(pc); synchronous && behind != 0) return go_on_at(regs, behind);
