@@ -32,8 +32,11 @@ class Heard final : public Observer {
     bool operator==(const Visit&) const = default;
   };
 
-  VirtualCpu thread_started(const ThreadIdentity& /*who*/) override { return {}; }
-  void thread_exited(const ThreadIdentity& /*who*/) override {}
+  VirtualCpu thread_started(const ThreadIdentity& /*who*/) override {
+    ++started;
+    return {};
+  }
+  void thread_exited(const ThreadIdentity& /*who*/) override { ++exited; }
   void pmi(const ThreadIdentity& /*who*/, const arch::RegisterFile& registers) override { at_pmi(registers); }
   bool pmi_ahead(const ThreadIdentity& /*who*/, const arch::RegisterFile& registers) override {
     at_pmi(registers);
@@ -48,6 +51,7 @@ class Heard final : public Observer {
   void flush(const ThreadIdentity& /*who*/) override { ++flushes; }
   void notice(const std::string& text) override { notices.push_back(text); }
   void refused(const std::string& /*text*/) override {}
+  std::vector<std::string> words_for_next_image() override { return for_next_image; }
   std::vector<CodeMark> new_marks() override { return std::exchange(thought_of, {}); }
   MarkTime marker(std::uint64_t /*pc*/, std::uint64_t operand) override {
     markers.push_back(operand);
@@ -69,8 +73,8 @@ class Heard final : public Observer {
   std::vector<std::size_t> told;  // of each call of reached(), how many
   std::vector<Visit> visits;
   std::vector<arch::RegisterFile> registers_at_marks;
-  std::vector<std::string> notices;
-  int flushes = 0;
+  std::vector<std::string> notices, for_next_image;
+  int flushes = 0, started = 0, exited = 0;  // threads
 };
 
 class RunTest : public testing::Test {
