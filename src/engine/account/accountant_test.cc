@@ -3,6 +3,12 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "engine/test_core.h"
 #include "engine/test_run.h"
 
 namespace zs::engine {
@@ -143,6 +149,63 @@ TEST_F(AccountantOfElements, OfABlockThatFaultedTheInstructionsBeforeAreCounted)
   EXPECT_EQ(counter(0), 3U);
   EXPECT_EQ(counter(1), 3U);
   EXPECT_EQ(counter(2), 1U);
+}
+
+/// Between units, where the core is told of some lines and of nothing else, and marks are noted among these.
+class AccountantOfLines : public AccountantTest {
+ protected:
+  class ToldOfLines final : public FakeCore {
+   public:
+    void accessed(std::span<const std::uint64_t> told_now) override {
+      lines.insert(lines.end(), told_now.begin(), told_now.end());
+    }
+    std::vector<std::uint64_t> lines;
+  };
+
+  void SetUp() override {
+    AccountantTest::SetUp();
+    count(0, kInstructions, kFar);
+    count(1, 0x41'08D1, kFar);  // MEM_LOAD_RETIRED.L1_MISS
+    cpu_.core = &core_;
+    cpu_.phase = &phase_;
+    start();
+    ASSERT_EQ(run_.counting.form, TraceForm::Budget);
+  }
+  /// As LineWatch does it.
+  void note(std::uint64_t line) {
+    std::memcpy(reinterpret_cast<void*>(run_.context.mark_note), &line, sizeof line);
+    run_.context.mark_note += sizeof line;
+  }
+
+  ToldOfLines core_;
+  Phase phase_ = Phase::FastForward;
+};
+
+TEST_F(AccountantOfLines, TellsTheCoreOfEachOnce) {
+  for (const std::uint64_t line : {7, 5, 7}) note(line);
+  drain();
+  EXPECT_THAT(core_.lines, ElementsAre(7, 5, 7));
+  drain();
+  EXPECT_THAT(core_.lines, ElementsAre(7, 5, 7));
+  note(9);
+  drain();
+  EXPECT_THAT(core_.lines, ElementsAre(7, 5, 7, 9));
+}
+
+TEST_F(AccountantOfLines, TakesNoMarkForALineAndNoLineForAMark) {
+  constexpr std::uint64_t kLastLine = (std::uint64_t{1} << 58) - 1;
+  heard_.thought_of = {{.pc = Pages::pc(kAccesses), .time = MarkTime::Before}};
+  accountant_.marks.adopt();
+  const std::uint32_t exit = end_of(made(kAccesses));
+  note(kLastLine);
+  leave(exit);
+  note(5);
+  leave(exit);
+  drain();
+  EXPECT_THAT(core_.lines, ElementsAre(kLastLine, 5));
+  EXPECT_THAT(heard_.visits,
+              ElementsAre(Heard::Visit{Pages::pc(kAccesses), {0, 0}}, Heard::Visit{Pages::pc(kAccesses), {3, 0}}));
+  EXPECT_EQ(counter(0), 6U);
 }
 
 }  // namespace
