@@ -30,7 +30,8 @@ struct WakeOperation {
         compared(static_cast<std::int32_t>(packed << 20) >> 20) {
     if ((packed >> 31) != 0) operand = std::int32_t{1} << (operand & 31);
   }
-  bool known() const { return operation <= FUTEX_OP_XOR && comparison <= FUTEX_OP_CMP_GE; }
+  bool changes() const { return operation <= FUTEX_OP_XOR; }
+  bool compares() const { return comparison <= FUTEX_OP_CMP_GE; }
   std::uint32_t apply(std::uint32_t word) const {
     const auto by = static_cast<std::uint32_t>(operand);
     switch (operation) {
@@ -110,11 +111,13 @@ std::optional<long> Futexes::call(const long (&a)[6]) {
       const auto second = static_cast<std::uint64_t>(a[4]);
       const WakeOperation operation(u32(5));
       if (!aligned(address) || !aligned(second)) return -EINVAL;
-      if (!operation.known()) return -ENOSYS;
       const auto before = read_guest_value<std::uint32_t>(second);
+      // A shared word is looked for before anything else.
+      if (!operation.changes() && (before || !shared)) return -ENOSYS;
       if (!before) return -EFAULT;
       const std::uint32_t after = operation.apply(*before);
       if (run_.write(second, &after, sizeof after) != sizeof after) return -EFAULT;
+      if (!operation.compares()) return -ENOSYS;  // the word is changed by then
       std::uint32_t woken = wake_at(key, std::max<std::int32_t>(static_cast<std::int32_t>(a[2]), 1), kAnyBit);
       if (operation.holds(*before)) {
         woken += wake_at({.address = second, .shared = shared},

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "engine/kernel/kernel_parts.h"
 #include "engine/kernel/syscall_window.h"
@@ -100,8 +101,10 @@ TEST_P(FutexErrorTest, IsTheKernels) {
   const std::uint64_t at = row.address != 0 ? row.address : address(word_);
   const std::uint64_t second = row.second != 0 ? row.second : address(second_);
   const long kernels = raw_syscall(SYS_futex, at, row.operation, row.value, row.timeout, second, row.third);
+  const std::uint32_t second_by_kernel = std::exchange(second_, 7);
   EXPECT_TRUE(is_error(kernels));
   EXPECT_EQ(call_at(at, row.operation, row.value, row.timeout, second, row.third), kernels);
+  EXPECT_EQ(second_, second_by_kernel);
   EXPECT_EQ(word_, 5U);
   EXPECT_EQ(heard_.flushes, 0) << "known before anything is given away";
 }
@@ -157,7 +160,13 @@ const FutexError kFutexErrors[] = {
      .value = 1,
      .timeout = 1,
      .third = std::uint32_t{6} << 24},
-    {.name = "NoSecondWord", .operation = FUTEX_WAKE_OP_PRIVATE, .address = 0, .value = 1, .second = kUnreadable}};
+    {.name = "NoSecondWord", .operation = FUTEX_WAKE_OP_PRIVATE, .address = 0, .value = 1, .second = kUnreadable},
+    {.name = "UnknownOperationOnNoWord",
+     .operation = FUTEX_WAKE_OP_PRIVATE,
+     .address = 0,
+     .value = 1,
+     .second = kUnreadable,
+     .third = std::uint32_t{5} << 28}};
 INSTANTIATE_TEST_SUITE_P(Rows, FutexErrorTest, testing::ValuesIn(kFutexErrors),
                          [](const auto& row) { return std::string(row.param.name); });
 
