@@ -3,6 +3,8 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdint>
@@ -16,6 +18,7 @@
 
 #include "engine/account/accountant.h"
 #include "engine/kernel/signal_frame.h"
+#include "engine/raw_syscall.h"
 #include "engine/run.h"
 #include "engine/translate/reserved_addresses.h"
 #include "engine/translate/test_pages.h"
@@ -107,6 +110,14 @@ class RunTest : public testing::Test {
   std::uint64_t counter(unsigned number) const { return pmu_.rd(pmu::kPmc0 + number); }
 
   /// The first thread begins.
+  /// The thread has the ids of the one that runs the test.
+  Thread& be_this_thread() {
+    Thread& thread = *run_.thread;
+    thread.process->pid = thread.id.pid = getpid();
+    thread.id.tid = static_cast<std::int32_t>(raw_syscall(SYS_gettid));
+    return thread;
+  }
+
   void start() {
     Thread& thread = *run_.threads.emplace_back(std::make_unique<Thread>());
     thread.id = {.pid = 100, .tid = 100};

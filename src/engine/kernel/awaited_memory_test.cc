@@ -62,9 +62,7 @@ class AwaitedMemoryTest : public RunTest {
     count(0, kInstructions, kFar);
     start();
     run_.lock.hold_nobody();
-    Thread& thread = *run_.thread;
-    thread.process->pid = thread.id.pid = getpid();
-    thread.id.tid = static_cast<std::int32_t>(raw_syscall(SYS_gettid));
+    be_this_thread();
     void* const at = mmap(nullptr, kPages * kPageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(at, MAP_FAILED);
     madvise(at, kPages * kPageSize, MADV_NOHUGEPAGE);

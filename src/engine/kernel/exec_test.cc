@@ -87,9 +87,7 @@ class ExecTest : public RunTest {
   /// The program's call, in a child; the gate is closed.
   long call(const char* path, const Strings& words, const Strings& variables = {}, int dirfd = AT_FDCWD,
             int flags = 0) {
-    Thread& thread = *run_.thread;
-    thread.process->pid = thread.id.pid = getpid();
-    thread.id.tid = static_cast<std::int32_t>(raw_syscall(SYS_gettid));
+    Thread& thread = be_this_thread();
     run_.lock.holder_is(thread);
     parts_.gate.hold();
     dup2(STDOUT_FILENO, kOwnFd);

@@ -33,9 +33,7 @@ class HostKernelTest : public RunTest {
     count(0, kInstructions, kFar);
     start();
     run_.lock.hold_nobody();
-    Thread& thread = *run_.thread;
-    thread.process->pid = thread.id.pid = getpid();
-    thread.id.tid = static_cast<std::int32_t>(raw_syscall(SYS_gettid));
+    be_this_thread();
     ASSERT_EQ(pipe(pipe_), 0);
     file_ = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     ASSERT_EQ(write(pipe_[1], "abc", 3), 3);

@@ -54,9 +54,7 @@ class SignalEntryTest : public RunTest {
     count(0, kInstructions, kFar);
     count(1, kBranches, kFar);
     start();
-    Thread& thread = *run_.thread;
-    thread.process->pid = thread.id.pid = getpid();
-    thread.id.tid = static_cast<std::int32_t>(raw_syscall(SYS_gettid));
+    Thread& thread = be_this_thread();
     sigaltstack(nullptr, &alternate_before_);
     map_signal_block(thread);
     use_signal_block(thread);

@@ -28,9 +28,7 @@ class SignalsTest : public RunTest {
   void SetUp() override {
     count(0, kInstructions, kFar);
     start();
-    Thread& thread = *run_.thread;
-    thread.process->pid = thread.id.pid = getpid();
-    thread.id.tid = static_cast<std::int32_t>(raw_syscall(SYS_gettid));
+    Thread& thread = be_this_thread();
     thread.pc = kPc;
     run_.gpr(kRsp) = reinterpret_cast<std::uint64_t>(stack_.data() + stack_.size());
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &kClosedGate, &mask_before_, sizeof mask_before_);

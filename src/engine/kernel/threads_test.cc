@@ -59,10 +59,8 @@ class ThreadsTest : public RunTest {
   void SetUp() override {
     count(0, kInstructions, kFar);
     start();
-    Thread& thread = *run_.thread;
-    thread.process->pid = thread.id.pid = getpid();
+    Thread& thread = be_this_thread();
     thread.process->recorded = true;
-    thread.id.tid = static_cast<std::int32_t>(raw_syscall(SYS_gettid));
     thread.pc = kPc;
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, nullptr, &mask_before_, sizeof mask_before_);
     run_.gpr(kRax) = SYS_clone;
