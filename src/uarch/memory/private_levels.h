@@ -172,8 +172,9 @@ class PrivateLevels : public CoherentLevels<Parts> {
       if (target != 0) strides.expect(instruction, {line_of_page(line, target), arrives});
     } else {
       strides.run_ahead(instruction, linear, parameters_.prefetch.ip_stride_ahead, [&](std::uint64_t target) {
+        if (cores_[core]->fills.full(now)) return false;
         prefetch_line_into_l1(core, line_of_page(line, target), now, 0);
-        return !cores_[core]->fills.full(now);
+        return true;
       });
     }
   }
@@ -285,21 +286,22 @@ class PrivateLevels : public CoherentLevels<Parts> {
     tell_sample(core, line);
     own.requests.add(line, arrival.complete, own.dispatched);
     insert_l2(core, line, arrival.flags);
-    prefetch_behind_l2(core, line, now, request, request != Request::Prefetch);
+    prefetch_behind_l2(core, line, now, request, true);
     return arrival;
   }
 
   /// What an access of L2 sets off.
   [[gnu::always_inline]] void prefetch_behind_l2(unsigned core, Line line, std::uint64_t now, Request request,
-                                                 bool demand_miss) {
+                                                 bool missed) {
     if (!prefetch_) return;
     Core& own = *cores_[core];
+    const bool demand = request != Request::Prefetch;
     // The other line of a pair only while the way to memory is free: otherwise random stores would halve their own
     // bandwidth.
-    if (demand_miss && parameters_.prefetch.adjacent && own.to_memory.queue(now) <= parameters_.dram_gap_cycles) {
+    if (demand && missed && parameters_.prefetch.adjacent && own.to_memory.queue(now) <= parameters_.dram_gap_cycles) {
       prefetch_into_l2(core, line ^ 1, now);
     }
-    if (request != Request::Prefetch || parameters_.prefetch.streamer_sees_prefetches) follow_stream(core, line, now);
+    if (demand || parameters_.prefetch.streamer_sees_prefetches) follow_stream(core, line, now);
   }
   void follow_stream(unsigned core, Line line, std::uint64_t now) {
     cores_[core]->streamer.access(line, [this, core, now](Line next) { return prefetch_into_l2(core, next, now); });

@@ -56,6 +56,7 @@ class StridePrefetcher {
     }
     const auto stride = static_cast<std::int64_t>(linear - entry.address);
     const bool again = stride == entry.stride;
+    if (!again) entry.head = linear;
     entry.address = linear;
     entry.stride = stride;
     if (!again || stride == 0 || stride > kFarthest || stride < -kFarthest) return 0;
@@ -93,7 +94,7 @@ class StridePrefetcher {
     std::uint32_t instruction = ~std::uint32_t{0};
     std::uint64_t address = 0;
     std::int64_t stride = 0;
-    std::uint64_t head = 0;  // the farthest that run_ahead() has fetched
+    std::uint64_t head = 0;  // the farthest that run_ahead() has fetched by this stride
     Expected expected{};
   };
   Entry& entry_of(std::uint32_t instruction) { return entries_[instruction % entries_.size()]; }

@@ -154,6 +154,16 @@ TEST(StridePrefetcher, RunsAheadAndFetchesNothingTwice) {
   EXPECT_THAT(run_ahead(prefetcher, 0x10'1000), ElementsAre(0x10'1100, 0x10'1200, 0x10'1300, 0x10'1400));
 }
 
+TEST(StridePrefetcher, FetchesWhatAnotherStrideLeftOut) {
+  StridePrefetcher prefetcher;
+  run_ahead(prefetcher, 0x10'0000);
+  run_ahead(prefetcher, 0x10'0100);
+  run_ahead(prefetcher, 0x10'0200);  // up to 0x10'0600
+  run_ahead(prefetcher, 0x10'0400);
+  run_ahead(prefetcher, 0x10'0480);
+  EXPECT_THAT(run_ahead(prefetcher, 0x10'0500), ElementsAre(0x10'0580, 0x10'0600, 0x10'0680, 0x10'0700));
+}
+
 TEST(StridePrefetcher, RunsBackwardsToo) {
   StridePrefetcher prefetcher;
   run_ahead(prefetcher, 0x10'0F00);
