@@ -86,8 +86,8 @@ enum class OperandKind : std::uint8_t {
   Other
 };
 
-/// The first three visible operands, and in the top bits 1 + log2 of the memory operand's bytes, or for LEA the number
-/// of parts of the address.
+/// The first three visible operands, and in the top bits 1 + log2 of the memory operand's bytes, rounded up, or for LEA
+/// the number of parts of the address.
 constexpr std::uint16_t signature_of(OperandKind first, OperandKind second, OperandKind third, unsigned top) {
   return static_cast<std::uint16_t>(static_cast<unsigned>(first) | static_cast<unsigned>(second) << 4 |
                                     static_cast<unsigned>(third) << 8 | top << 12);
