@@ -3,8 +3,8 @@
 // accesses follow from values that it stores while the path runs, the path's slots; from then on one execution is the
 // path's number and where its slots are.
 //
-// All of a thread's retired instructions come, in program order, each in exactly one path. How they are cut into paths
-// is the runner's affair: what a core makes of a program does not depend on it.
+// All of a thread's retired instructions come, in program order, each in exactly one path. How they are split into
+// paths is the runner's affair: what a core makes of a program does not depend on it.
 #pragma once
 
 #include <cstddef>

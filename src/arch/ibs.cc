@@ -61,7 +61,7 @@ std::uint64_t walk_cycles(const Retired& retired, bool load) {
 }
 
 /// What became of the access: of a load, else of a store.
-void tell_outcome(const AccessOutcome& access, bool load, IbsOp& op) {
+void report_outcome(const AccessOutcome& access, bool load, IbsOp& op) {
   using D = IbsOpData3;
   const DataSource& source = access.source;
   const bool l2_tlb_miss = source.tlb == DataTlb::Walk;
@@ -141,7 +141,7 @@ IbsOp sampled_op(const Retired& retired) {
   }
   const AccessOutcome& access = load ? retired.load : retired.store;
   if (!access.present) return op;
-  tell_outcome(access, load, op);
+  report_outcome(access, load, op);
   if (op.data3.has(D::l2_tlb_miss))
     op.data3 = op.data3.with(D::tlb_latency, std::min(walk_cycles(retired, load), kMost16));
   return op;

@@ -43,7 +43,7 @@ std::uint64_t Dispatcher::dispatch() {
     run_.thread->traps = true;
   }
   stops_.forget_where_stopped();
-  stops_.retell();
+  stops_.retire_deferred();
   if (!kernel_.entry.untrip()) quantum_over_ = run_.context.reason == ExitReason::Guard;
   if (run_.thread->step.active && run_.thread->step.insn.gs) set_real_gs_base(run_.context.fs_base);
   const std::uint64_t opened = kernel_.code.take_open_page();
@@ -61,7 +61,7 @@ std::uint64_t Dispatcher::dispatch() {
 std::uint32_t Dispatcher::exit_at(std::uint64_t record_address) const {
   std::uint32_t record;
   std::memcpy(&record, reinterpret_cast<const void*>(record_address), sizeof record);
-  return run_.counting.form == TraceForm::Spaced ? SpacedRecord::exit(record) : record & ~kMarkedRecord;
+  return run_.counting.form == TraceForm::Spaced ? SpacedRecord::exit(record) : record & ~kProbedRecord;
 }
 
 std::uint32_t Dispatcher::last_appended() const {
@@ -139,14 +139,14 @@ void Dispatcher::leave_at_fault() {
   const Block block = run_.translator->blocks().block(place.block);
   const bool budget = run_.counting.form == TraceForm::Budget && block.variant != Variant::Step;
   run_.indirect_target = block.pc;  // in case an indirect branch led there
-  // Behind a stop the pointer stands before what is told already, so all is told at once, unless a mark lies in
+  // Behind a stop the pointer stands before what is told already, so all is told at once, unless a probe lies in
   // between.
-  const bool at_once = budget && block.mark == MarkTime::None;
+  const bool at_once = budget && block.probe == ProbeTime::None;
   if (budget) run_.context.trace_pointer -= block.advanced(place.instruction);
   if (at_once) run_.context.trace_pointer += place.instruction;
   accountant_.drain({});
-  if (block.mark == MarkTime::Before && block.variant != Variant::Step && place.instruction != 0)
-    accountant_.marks.reached(block.pc, nullptr);
+  if (block.probe == ProbeTime::Before && block.variant != Variant::Step && place.instruction != 0)
+    accountant_.probes.reached(block.pc, nullptr);
   const bool counted = block.variant != Variant::Step && place.instruction != 0 &&
                        (!thread.cpu.pmus.empty() || thread.cpu.core != nullptr);
   if (budget) {
@@ -244,7 +244,7 @@ std::uint64_t Dispatcher::choose(std::uint32_t link_from) {
       stops_.link_behind_stop(link_from);
       const std::uint64_t generation = run_.code_generation();
       const Block* block = &run_.translator->get(thread.pc, Variant::Full, link_from);
-      if (accountant_.marks.stop_counting_elements()) {
+      if (accountant_.probes.stop_counting_elements()) {
         link_from = kNone;
         continue;
       }

@@ -112,7 +112,7 @@ void Runtime::begin_context() {
   CHECK(kXsaveOffset + xsave_bytes() <= kPassedOffset, xsave_bytes());
   run_.context.waits = run_.lock.first_waiting();
   run_.context.flags = 0x202;
-  run_.context.mark_note = run_.trace().notes_begin();
+  run_.context.probe_note = run_.trace().notes_begin();
   run_.context.gpr[kRsp] = run_.program.stack_pointer;
   constexpr std::uint32_t kDefaultMxcsr = 0x1F80;
   run_.context.host_mxcsr = kDefaultMxcsr;
@@ -139,7 +139,7 @@ void Runtime::start(ProgramPlan plan, const MemoryLimits& limits, RoomForDescrip
   run_.map.code().listen(&kernel_.code);
   kernel_.cache.begin();
   for (const GuestMapping& mapping : run_.program.mappings) kernel_.cache.mapped(mapping.range());
-  accountant_.marks.drop_marked();
+  accountant_.probes.drop_probed();
 
   begin_context();
   std::byte* const stack = map_host_stack(kMainStackBytes);

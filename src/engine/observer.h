@@ -96,7 +96,7 @@ struct VirtualCpu {
   /// Observer::pmi looks at the program's memory, or brings another counter near its overflow, so that of a modelled
   /// event has to stop the thread there.
   bool stops_at_pmi = false;
-  bool marks = false;  // there may be marks: the trace has to say where the thread has been
+  bool probes = false;  // there may be probes: the trace has to say where the thread has been
   /// With a core: what the whole run does now. Observer::pmi may change it, and it holds from the instruction behind
   /// that. null: Unit, always
   const Phase* phase = nullptr;
@@ -107,20 +107,20 @@ struct VirtualCpu {
 
 /// An instruction of the program at which the observer wants to be told that the thread has got there. It is told when
 /// the instruction retires, and not of attempts that fault.
-enum class MarkTime : std::uint8_t {
+enum class ProbeTime : std::uint8_t {
   None,
   Before,  // counts are those without the instruction
   After,   // and with it; only of an instruction that goes straight on
 };
-struct CodeMark {
+struct CodeProbe {
   std::uint64_t pc = 0;
-  MarkTime time = MarkTime::None;
+  ProbeTime time = ProbeTime::None;
   bool with_registers = false;  // those before the instruction; costs a step each time
-  bool operator==(const CodeMark&) const = default;
+  bool operator==(const CodeProbe&) const = default;
 };
 
-/// A thread got to the marked instruction at `pc`.
-struct MarkVisit {
+/// A thread got to the probed instruction at `pc`.
+struct ProbeVisit {
   std::uint64_t pc = 0;
   /// What had retired before it and is not yet told to the PMUs: occurrences by accumulator, the accumulators of each
   /// of VirtualCpu::pmus in their order, one PMU behind the other. Empty: the PMUs have counted everything up to there.
@@ -158,7 +158,7 @@ class Observer {
 
   /// What the PMUs are told from here on happened when the host's time-stamp counter read `host_ticks`: not before what
   /// they were told last, and not after now. 0: it happens now, as is the rule.
-  virtual void told_late([[maybe_unused]] std::uint64_t host_ticks) {}
+  virtual void reported_late([[maybe_unused]] std::uint64_t host_ticks) {}
 
   /// The thread is in a system call of which its PMUs hear only when it is over: what is told meanwhile comes behind
   /// that instruction.
@@ -179,16 +179,16 @@ class Observer {
   /// What is to stand behind Config::exec_prefix on the command line that another image of the process starts with.
   virtual std::vector<std::string> words_for_next_image() { return {}; }
 
-  /// Marks that the observer has thought of since the last call; asked for after mapped() and reached().
-  virtual std::vector<CodeMark> new_marks() { return {}; }
+  /// Probes that the observer has thought of since the last call; asked for after mapped() and reached().
+  virtual std::vector<CodeProbe> new_probes() { return {}; }
   /// Code with `nop dword [rip + d]` at `pc` is about to be translated; it speaks of `operand`. returns when to tell of
   /// it
-  virtual MarkTime marker([[maybe_unused]] std::uint64_t pc, [[maybe_unused]] std::uint64_t operand) {
-    return MarkTime::None;
+  virtual ProbeTime marker([[maybe_unused]] std::uint64_t pc, [[maybe_unused]] std::uint64_t operand) {
+    return ProbeTime::None;
   }
-  /// The thread has got to marks, oldest first. The PMUs count nothing between the visits of one call.
-  /// registers  of a mark that asked for them, which comes alone; otherwise null
-  virtual void reached([[maybe_unused]] const ThreadIdentity& who, [[maybe_unused]] std::span<const MarkVisit> visits,
+  /// The thread has got to probes, oldest first. The PMUs count nothing between the visits of one call.
+  /// registers  of a probe that asked for them, which comes alone; otherwise null
+  virtual void reached([[maybe_unused]] const ThreadIdentity& who, [[maybe_unused]] std::span<const ProbeVisit> visits,
                        [[maybe_unused]] const arch::RegisterFile* registers) {}
 };
 

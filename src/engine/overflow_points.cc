@@ -34,12 +34,12 @@ std::uint64_t OverflowPoints::approach(std::uint64_t distance, std::uint32_t lin
   return block.entry;
 }
 
-void OverflowPoints::retell() {
+void OverflowPoints::retire_deferred() {
   const BlockStore& blocks = run_.translator->blocks();
   const std::span<const PassedStop> stops = passed_stops(run_.context);
   run_.visits.passed += stops.size();
   for (const PassedStop& stop : stops) {
-    run_.observer().told_late(stop.host_ticks);
+    run_.observer().reported_late(stop.host_ticks);
     accountant_.tally.count_up_to_overflow();
     const Block& block = blocks.block(stop.block);
     const InsnMeta& meta = blocks.meta(block, stop.index);
@@ -53,7 +53,7 @@ void OverflowPoints::retell() {
       accountant_.steps.retire_branch(block.pc_of(meta), gprs, stop.flags);
   }
   if (std::exchange(run_.context.passed, 0) != 0) {
-    run_.observer().told_late(0);
+    run_.observer().reported_late(0);
     run_.trace_start = run_.translator->near_end();
   }
   if (const std::uint64_t restarted = std::exchange(run_.context.restarted, 0); restarted != 0)

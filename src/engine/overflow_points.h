@@ -31,7 +31,7 @@ class OverflowPoints {
   void link_behind_stop(std::uint32_t& link_from);
   /// Tells of the stops that translated code has passed by itself. Then the trace begins where the last period did, or
   /// behind the rest of the block with the last stop.
-  void retell();
+  void retire_deferred();
   /// The thread is not behind a stop any more.
   void forget_where_stopped() { stopped_ = {}; }
 

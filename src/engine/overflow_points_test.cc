@@ -14,8 +14,8 @@ namespace {
 
 using testing::ElementsAre;
 
-/// mov eax, [rdi]; mov edx, [rsi]; inc ecx; ret. inc ecx, marked; ret.
-constexpr std::uint64_t kBody = 0, kMarked = 1;
+/// mov eax, [rdi]; mov edx, [rsi]; inc ecx; ret. inc ecx, probed; ret.
+constexpr std::uint64_t kBody = 0, kProbed = 1;
 constexpr std::uint64_t kPc = Pages::pc(kBody);
 
 class OverflowPointsTest : public RunTest {
@@ -25,7 +25,7 @@ class OverflowPointsTest : public RunTest {
   void SetUp() override {
     if (!has_lahf()) GTEST_SKIP() << "this processor has no LAHF";
     code_.put(kBody, {0x8B, 0x07, 0x8B, 0x16, 0xFF, 0xC1, 0xC3});
-    code_.put(kMarked, {0xFF, 0xC1, 0xC3});
+    code_.put(kProbed, {0xFF, 0xC1, 0xC3});
     count(0, kInstructions | pmu::kInt, pmu::minus(kPeriod));
     heard_.at_pmi = [this](const arch::RegisterFile& at) {
       if (pmu_.pmi.requested == 0) return;
@@ -77,9 +77,9 @@ TEST_F(OverflowPointsTest, AreNotApproachedBeyondTheTrace) {
 
 TEST_F(OverflowPointsTest, AreNotApproachedByWhatHasToRunAlone) {
   EXPECT_EQ(points_.approach(0, kNone), 0U) << "the overflow is next";
-  heard_.thought_of = {{.pc = Pages::pc(kMarked), .time = MarkTime::Before}};
-  accountant_.marks.adopt();
-  run_.thread->pc = Pages::pc(kMarked);
+  heard_.thought_of = {{.pc = Pages::pc(kProbed), .time = ProbeTime::Before}};
+  accountant_.probes.adopt();
+  run_.thread->pc = Pages::pc(kProbed);
   EXPECT_EQ(points_.approach(7, kNone), 0U);
 }
 
@@ -139,7 +139,7 @@ TEST_F(OverflowPointsTest, ThatWerePassedAreToldInTheirOrderWithTheirRegistersAn
     stop.gpr[kRax] = 10 + i;
     stop.host_ticks = 100 + i;
   }
-  points_.retell();
+  points_.retire_deferred();
   ASSERT_EQ(samples_.size(), 3U);
   for (std::uint32_t i = 0; i < 3; ++i) {
     EXPECT_EQ(samples_[i].ax, 10 + i);
@@ -156,8 +156,8 @@ TEST_F(OverflowPointsTest, ThatWerePassedAreToldOnce) {
   PassedStop& stop = passed(0);
   stop.index = 1;
   stop.kind = StopKind::Behind;
-  points_.retell();
-  points_.retell();
+  points_.retire_deferred();
+  points_.retire_deferred();
   EXPECT_EQ(samples_.size(), 1U);
   EXPECT_EQ(run_.context.passes_left, 0U) << "and none is passed until it is allowed anew";
 }
@@ -167,7 +167,7 @@ TEST_F(OverflowPointsTest, BehindTheLastThatWasPassedTheTraceBeginsWhereThePerio
   stop.index = 1;
   stop.kind = StopKind::Behind;
   run_.context.restarted = 0x1234;
-  points_.retell();
+  points_.retire_deferred();
   EXPECT_EQ(run_.trace_start, 0x1234U);
   EXPECT_EQ(run_.context.restarted, 0U);
 }

@@ -46,7 +46,7 @@ class Heard final : public Observer {
     return true;
   }
   void signals_counted(const ThreadIdentity& /*who*/) override { at_counted(); }
-  void told_late(std::uint64_t host_ticks) override { late.push_back(host_ticks); }
+  void reported_late(std::uint64_t host_ticks) override { late.push_back(host_ticks); }
   void forked(const ThreadIdentity& /*child*/, bool /*thread*/) override {}
   void in_forked_child() override {}
   void renamed(const ThreadIdentity& /*who*/, const std::string& /*comm*/, bool /*exec*/) override {}
@@ -55,27 +55,27 @@ class Heard final : public Observer {
   void notice(const std::string& text) override { notices.push_back(text); }
   void refused(const std::string& /*text*/) override {}
   std::vector<std::string> words_for_next_image() override { return for_next_image; }
-  std::vector<CodeMark> new_marks() override { return std::exchange(thought_of, {}); }
-  MarkTime marker(std::uint64_t /*pc*/, std::uint64_t operand) override {
+  std::vector<CodeProbe> new_probes() override { return std::exchange(thought_of, {}); }
+  ProbeTime marker(std::uint64_t /*pc*/, std::uint64_t operand) override {
     markers.push_back(operand);
     return answer;
   }
-  void reached(const ThreadIdentity& /*who*/, std::span<const MarkVisit> now,
+  void reached(const ThreadIdentity& /*who*/, std::span<const ProbeVisit> now,
                const arch::RegisterFile* registers) override {
     told.push_back(now.size());
-    for (const MarkVisit& visit : now) visits.push_back({visit.pc, {visit.uncounted.begin(), visit.uncounted.end()}});
-    if (registers != nullptr) registers_at_marks.push_back(*registers);
-    at_mark();
+    for (const ProbeVisit& visit : now) visits.push_back({visit.pc, {visit.uncounted.begin(), visit.uncounted.end()}});
+    if (registers != nullptr) registers_at_probes.push_back(*registers);
+    at_probe();
   }
 
   std::function<void(const arch::RegisterFile&)> at_pmi = [](const arch::RegisterFile&) {};
-  std::function<void()> at_mark = [] {}, at_counted = [] {};
-  std::vector<CodeMark> thought_of;  // for the next new_marks()
-  MarkTime answer = MarkTime::None;  // of marker()
+  std::function<void()> at_probe = [] {}, at_counted = [] {};
+  std::vector<CodeProbe> thought_of;   // for the next new_probes()
+  ProbeTime answer = ProbeTime::None;  // of marker()
   std::vector<std::uint64_t> markers, late;
   std::vector<std::size_t> told;  // of each call of reached(), how many
   std::vector<Visit> visits;
-  std::vector<arch::RegisterFile> registers_at_marks;
+  std::vector<arch::RegisterFile> registers_at_probes;
   std::vector<std::string> notices, for_next_image;
   int flushes = 0, started = 0, exited = 0;  // threads
 };
@@ -125,14 +125,14 @@ class RunTest : public testing::Test {
     thread.process->pid = 100;
     thread.cpu = cpu_;
     thread.core = cpu_.core;
-    thread.accumulators_told.assign(pmu_.pmu.accumulators().size(), 0);
+    thread.accumulators_reported.assign(pmu_.pmu.accumulators().size(), 0);
     thread.pc = Pages::pc(0);
     run_.thread = &thread;
     run_.lock.acquire(thread);
     run_.code = &code_;
-    code_.marks = [this](const Insn& insn) { return accountant_.marks.at(insn); };
+    code_.probes = [this](const Insn& insn) { return accountant_.probes.at(insn); };
     run_.context.waits = run_.lock.first_waiting();
-    run_.context.mark_note = run_.trace().notes_begin();
+    run_.context.probe_note = run_.trace().notes_begin();
     accountant_.phases.begin([](const CodeCache& of) { return generate_stubs(of, &come_back); });
     run_.context.trace_pointer = run_.trace_start = run_.trace().begin();
   }
@@ -152,13 +152,13 @@ class RunTest : public testing::Test {
   /// The exit at the end of its path; then its first side exit.
   std::uint32_t end_of(std::uint32_t block) const { return blocks().block(block).first_exit; }
   std::uint32_t side_exit_of(std::uint32_t block) const { return end_of(block) + 1; }
-  /// Appends what code appends that leaves by that exit, and notes its mark where there is no record.
+  /// Appends what code appends that leaves by that exit, and notes its probe where there is no record.
   void leave(std::uint32_t exit) {
     std::uint64_t& pointer = run_.context.trace_pointer;
-    const bool marked = blocks().mark_of(exit) != MarkTime::None;
+    const bool probed = blocks().probe_of(exit) != ProbeTime::None;
     switch (run_.counting.form) {
       case TraceForm::Records:
-        put(pointer, exit | (marked ? kMarkedRecord : 0));
+        put(pointer, exit | (probed ? kProbedRecord : 0));
         pointer += 4;
         break;
       case TraceForm::Spaced: {
@@ -168,11 +168,11 @@ class RunTest : public testing::Test {
         break;
       }
       case TraceForm::Budget:
-        if (marked) {
-          const MarkNote note{.pointer = static_cast<std::uint32_t>(pointer - run_.trace().pointer_bias()),
-                              .exit = exit | MarkNote::kIsMark};
-          std::memcpy(reinterpret_cast<void*>(run_.context.mark_note), &note, sizeof note);
-          run_.context.mark_note += sizeof note;
+        if (probed) {
+          const ProbeNote note{.pointer = static_cast<std::uint32_t>(pointer - run_.trace().pointer_bias()),
+                               .exit = exit | ProbeNote::kIsProbe};
+          std::memcpy(reinterpret_cast<void*>(run_.context.probe_note), &note, sizeof note);
+          run_.context.probe_note += sizeof note;
         }
         pointer += static_cast<std::uint64_t>(std::int64_t{blocks().exit(exit).advance});
         break;

@@ -16,7 +16,7 @@
 #include "engine/observer.h"
 #include "engine/one_processor.h"
 #include "engine/translate/address_slots.h"
-#include "engine/translate/code_marks.h"
+#include "engine/translate/code_probes.h"
 #include "isa/decode.h"
 
 namespace zs::engine {
@@ -78,12 +78,12 @@ struct StepInProgress {
   Insn insn;
   std::uint64_t rcx_before = 0;
   std::uint64_t addresses[2] = {};
-  Mark mark;
-  arch::RegisterFile before;  // of a mark that wants them
+  Probe probe;
+  arch::RegisterFile before;  // of a probe that wants them
 
   // With a core model:
   std::uint32_t first_exit = 0;  // of the translation
-  bool told_core = false;
+  bool reported_to_core = false;
   Effects effects;
   InsnSlots slots;
   std::uint64_t values[8] = {};       // of the slots
@@ -101,12 +101,12 @@ struct Thread {
   ThreadIdentity id;
   std::int32_t shown_pid = 0;  // of a vfork child that has not begun yet: to be bound to its id (ProcessIds)
   std::shared_ptr<Process> process;
-  VirtualCpu cpu;                                 // without its core while nothing is modelled (Phase::FastForward)
-  arch::CoreFeed* core = nullptr;                 // that it has nevertheless
-  arch::CoreSignals time_told;                    // signals of its core when its PMUs were last told of time
-  std::vector<std::uint64_t> accumulators_told;   // and what its modelled accumulators had counted
-  std::deque<arch::CoreSignals> signals_at_cuts;  // of its core, at overflows found in the trace; not counted yet
-  std::uint64_t core_time = 0;                    // cycle before which nothing of it happens, while it has no core
+  VirtualCpu cpu;                                    // without its core while nothing is modelled (Phase::FastForward)
+  arch::CoreFeed* core = nullptr;                    // that it has nevertheless
+  arch::CoreSignals time_reported;                   // signals of its core when its PMUs were last told of time
+  std::vector<std::uint64_t> accumulators_reported;  // and what its modelled accumulators had counted
+  std::deque<arch::CoreSignals> signals_at_splits;   // of its core, at overflows found in the trace; not counted yet
+  std::uint64_t core_time = 0;                       // cycle before which nothing of it happens, while it has no core
   bool announced = false;
 
   // State while another thread is in the Context.

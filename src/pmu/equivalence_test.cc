@@ -103,13 +103,13 @@ class Later : public Reporter {
     for (const Held& held : held_) {
       t_.pmu.count(0, held.before);
       t_.pmu.retire(held.retired, held.after);
-      ++told_late;
+      ++reported_late;
     }
     if (const std::uint64_t rest = std::exchange(passed_, 0); rest != 0) t_.pmu.count(0, rest);
     held_.clear();
     times_ = 0;
   }
-  std::uint64_t told_late = 0;
+  std::uint64_t reported_late = 0;
 
  private:
   void begin() {
@@ -288,7 +288,7 @@ TEST_P(Equivalence, OfSumsWithTheirOverflowAndRetirementsHoldsWhereCountersOnlyA
 }
 
 TEST(Equivalence, OfOverflowsToldLaterHoldsWhereTheyRepeat) {
-  std::uint64_t told_late = 0, pmis = 0, records = 0;
+  std::uint64_t reported_late = 0, pmis = 0, records = 0;
   for (const char* model : {"skylake-server", "icelake-server"}) {
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
       SCOPED_TRACE(std::string(model) + " " + std::to_string(seed));
@@ -334,10 +334,10 @@ TEST(Equivalence, OfOverflowsToldLaterHoldsWhereTheyRepeat) {
         handle_pmi(late);
         ++pmis;
       }
-      told_late += later.told_late;
+      reported_late += later.reported_late;
     }
   }
-  EXPECT_GT(told_late, 2000U);
+  EXPECT_GT(reported_late, 2000U);
   EXPECT_GT(pmis, 1000U);
   EXPECT_GT(records, 5000U);
 }

@@ -31,7 +31,7 @@ namespace {
 constexpr std::uint64_t kQuantumCycles = 10'000;
 
 /// Whether somebody is told of mispredictions.
-bool tells_branches(const RecordingConfig& config, const arch::CpuModel& model) {
+bool reports_branches(const RecordingConfig& config, const arch::CpuModel& model) {
   using enum arch::CoreSignal;
   constexpr arch::CoreSignal kOfBranches[] = {MispredictedTaken,        MispredictedNotTaken, MispredictedIndirectJump,
                                               MispredictedIndirectCall, MispredictedReturn,   Resteers};
@@ -88,7 +88,7 @@ Result<std::unique_ptr<uarch::ModelledMachine>> make_machine(const RecordingConf
       *core, uarch::MachineOptions{.cores = config.cores,
                                    .seed = config.seed,
                                    .depth = config.detail == Detail::Fast ? uarch::Depth::Fast : uarch::Depth::Full,
-                                   .tells_branches = tells_branches(config, model),
+                                   .reports_branches = reports_branches(config, model),
                                    .sampled = config.in_units,
                                    .quantum_cycles = config.cores > 1 ? kQuantumCycles : 0,
                                    .logs_sharing = config.log_sharing});

@@ -37,8 +37,8 @@ class EventCounters {
   bool counts_tagged_loads(std::size_t event) const { return places_[event].of_latency; }
 
   static constexpr std::size_t kNoAccumulator = SIZE_MAX;
-  /// Where engine::MarkVisit::uncounted has the event; kNoAccumulator if nowhere, as an event that is always counted at
-  /// once.
+  /// Where engine::ProbeVisit::uncounted has the event; kNoAccumulator if nowhere, as an event that is always counted
+  /// at once.
   std::size_t accumulator(std::size_t event) const { return places_[event].accumulator; }
 
   /// Events counted since the thread's start; 0 of one that no PMU counts.

@@ -10,7 +10,7 @@
 namespace zs::session {
 namespace {
 
-using engine::MarkTime;
+using engine::ProbeTime;
 
 /// What was asked for; no allocator gives as much as this where the product is too large.
 std::uint64_t product(std::uint64_t count, std::uint64_t size) {
@@ -31,7 +31,7 @@ void HeapBlocks::mapped(const engine::Mapping& mapping) {
     if (entry.file_offset - mapping.file_offset >= mapping.length) continue;
     const std::uint64_t pc = mapping.start + (entry.file_offset - mapping.file_offset);
     calls_[pc] = entry.call;
-    new_.push_back({.pc = pc, .time = MarkTime::Before, .with_registers = true});
+    new_.push_back({.pc = pc, .time = ProbeTime::Before, .with_registers = true});
   }
 }
 
@@ -50,7 +50,7 @@ std::vector<std::uint64_t> HeapBlocks::callers(const arch::RegisterFile& at_entr
   if (words == 0) return callers;
   callers.push_back(stack[0]);
   if (returns_.insert(stack[0]).second)
-    new_.push_back({.pc = stack[0], .time = MarkTime::Before, .with_registers = true});
+    new_.push_back({.pc = stack[0], .time = ProbeTime::Before, .with_registers = true});
   std::uint64_t bp = at_entry.bp;
   for (std::uint64_t above = at_entry.sp; callers.size() < kMostCallers && bp > above && bp % 8 == 0;) {
     const std::uint64_t at = (bp - at_entry.sp) / 8;

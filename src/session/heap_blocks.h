@@ -1,10 +1,10 @@
 // The blocks of the program's heap: which memory it has asked its allocator for and not given back, and who asked.
 //
 // The allocator is whatever functions of the known names do (session/allocators.h), in the program and in all that it
-// loads. Their entries are marked, and the places that they return to; marks tell the registers. Of functions that call
-// one another, the outermost counts: a block is what the program was given, however the allocator came by it, and its
-// site is where the program's own code called. A block ends where it is handed to free, not where free returns: from
-// then on it may be another thread's.
+// loads. Their entries are probed, and the places that they return to; probes tell the registers. Of functions that
+// call one another, the outermost counts: a block is what the program was given, however the allocator came by it, and
+// its site is where the program's own code called. A block ends where it is handed to free, not where free returns:
+// from then on it may be another thread's.
 //
 // Left out: memory that the program gets from the kernel itself, and what it makes of a block by an allocator of its
 // own.
@@ -36,12 +36,12 @@ class HeapBlocks {
 
   /// The code that `mapping` made visible may have functions of the allocator.
   void mapped(const engine::Mapping& mapping);
-  std::vector<engine::CodeMark> take_new_marks() { return std::exchange(new_, {}); }
+  std::vector<engine::CodeProbe> take_new_probes() { return std::exchange(new_, {}); }
   const AllocatorCall* call_at(std::uint64_t pc) const {
     const auto found = calls_.find(pc);
     return found == calls_.end() ? nullptr : &found->second;
   }
-  /// Where the function that was entered so returns to, which is marked; behind it, where the functions around its
+  /// Where the function that was entered so returns to, which is probed; behind it, where the functions around its
   /// caller return to, as far as they keep frame pointers. Empty: nowhere
   std::vector<std::uint64_t> callers(const arch::RegisterFile& at_entry);
   ProgramMemory& memory() { return memory_; }
@@ -63,7 +63,7 @@ class HeapBlocks {
   std::map<std::uint64_t, std::uint64_t> code_;             // ends of executable mappings, by start
   std::unordered_map<std::uint64_t, AllocatorCall> calls_;  // by address
   std::unordered_set<std::uint64_t> returns_;
-  std::vector<engine::CodeMark> new_;
+  std::vector<engine::CodeProbe> new_;
   using File = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;  // device, inode
   std::map<File, std::vector<AllocatorEntry>> files_;
   BlockTable blocks_;
@@ -78,7 +78,7 @@ class ThreadHeap {
  public:
   explicit ThreadHeap(HeapBlocks& blocks) : blocks_(blocks) {}
 
-  /// As engine::Observer::reached, of one mark, with registers.
+  /// As engine::Observer::reached, of one probe, with registers.
   /// before_change  is called before any block comes or goes
   template <typename BeforeChange>
   void reached(std::uint64_t pc, const arch::RegisterFile& registers, BeforeChange before_change) {

@@ -69,7 +69,7 @@ class HeapBlocksTest : public testing::Test {
   int changes_ = 0;
 };
 
-TEST_F(HeapBlocksTest, FindsTheAllocatorInAFileAndMarksIt) {
+TEST_F(HeapBlocksTest, FindsTheAllocatorInAFileAndProbesIt) {
   ASSERT_NE(libc_.start, 0u);
   EXPECT_EQ(blocks_.call_at(reinterpret_cast<std::uint64_t>(&malloc)), nullptr);
   blocks_.mapped(libc_);
@@ -78,10 +78,10 @@ TEST_F(HeapBlocksTest, FindsTheAllocatorInAFileAndMarksIt) {
   EXPECT_EQ(*call, AllocatorCall::Allocate);
   EXPECT_EQ(*blocks_.call_at(reinterpret_cast<std::uint64_t>(&free)), AllocatorCall::Free);
   EXPECT_EQ(*blocks_.call_at(reinterpret_cast<std::uint64_t>(&realloc)), AllocatorCall::Resize);
-  const engine::CodeMark mark{
-      .pc = reinterpret_cast<std::uint64_t>(&malloc), .time = engine::MarkTime::Before, .with_registers = true};
-  EXPECT_THAT(blocks_.take_new_marks(), testing::Contains(mark));
-  EXPECT_THAT(blocks_.take_new_marks(), IsEmpty());
+  const engine::CodeProbe probe{
+      .pc = reinterpret_cast<std::uint64_t>(&malloc), .time = engine::ProbeTime::Before, .with_registers = true};
+  EXPECT_THAT(blocks_.take_new_probes(), testing::Contains(probe));
+  EXPECT_THAT(blocks_.take_new_probes(), IsEmpty());
 }
 
 TEST_F(HeapBlocksTest, ForgetsFunctionsOverWhichSomethingElseIsMapped) {

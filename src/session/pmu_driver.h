@@ -117,7 +117,7 @@ class PmuDriver {
     std::uint64_t total = 0;
     std::uint64_t buffered = 0;  // events of the records that are not drained yet, each of which reloaded the counter
     std::uint32_t rdpmc_index =
-        0;  // RDPMC is a tenth of a RDMSR here too, and regions read every counter at every mark
+        0;  // RDPMC is a tenth of a RDMSR here too, and regions read every counter at every probe
     unsigned sign_shift = 0;
   };
 

@@ -50,7 +50,7 @@ RecordingParts::RecordingParts(const RecordingConfig& wanted, const arch::CpuMod
       memory(program),
       host_pid(getpid()),
       out(channel, host_pid),
-      marks(config, memory),
+      probes(config, memory),
       estimated(config.estimated_events()),
       traced_code(config.trace_filter) {
   if (config.heap_blocks) heap.emplace(memory);
@@ -92,7 +92,7 @@ RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who
     });
     pmus_.push_back(&trace_->pmu());
   }
-  if (config.marked_regions || !config.regions.empty()) regions_.emplace(config, shared.marks, *counters_);
+  if (config.marked_regions || !config.regions.empty()) regions_.emplace(config, shared.probes, *counters_);
   if (config.has_windows()) windows_.emplace(config, *counters_, shared.threads_started);
   if (config.skid != Skid::None && !config.has_windows()) skid_.emplace(config, *counters_, shared.threads_started);
   if (shared.units) {
@@ -121,7 +121,7 @@ engine::VirtualCpu RecordedThread::virtual_cpu() const {
           .core = core_.get(),
           .late_interrupts = windows_.has_value() && !shared_.config.samples(),
           .stops_at_pmi = shared_.config.callchain != Callchain::None || is_late_interrupt(shared_.config.skid),
-          .marks = regions_.has_value() || heap_.has_value(),
+          .probes = regions_.has_value() || heap_.has_value(),
           .phase = shared_.units ? &shared_.units->phase() : nullptr,
           .phase_over = shared_.units ? &shared_.units->over() : nullptr};
 }
@@ -184,7 +184,7 @@ bool RecordedThread::take_pmi(const arch::RegisterFile& registers, bool ahead) {
     for (const SkidReplay::Taken& taken : skid_->served(progress(), registers.ip)) {
       serviced_.driver = taken.overflow.driver;
       Sample sample = sample_of(taken.overflow.counter, taken.overflow.events, registers);
-      tell_skid(taken, sample);
+      report_skid(taken, sample);
       sample.time_ns = shared_.clock.now_ns();
       finish(sample, taken.overflow.counter, registers);
     }
@@ -197,7 +197,7 @@ bool RecordedThread::take_pmi(const arch::RegisterFile& registers, bool ahead) {
   return false;
 }
 
-void RecordedThread::reached(std::span<const engine::MarkVisit> visits, const arch::RegisterFile* registers,
+void RecordedThread::reached(std::span<const engine::ProbeVisit> visits, const arch::RegisterFile* registers,
                              const std::function<void()>& before_heap_changes) {
   if (heap_ && registers != nullptr) {
     heap_->reached(visits.front().pc, *registers, before_heap_changes);
@@ -205,7 +205,7 @@ void RecordedThread::reached(std::span<const engine::MarkVisit> visits, const ar
   if (!regions_) return;
   if (trace_) trace_->drain();
   regions_->reached(visits, registers, spans_);
-  if (trace_) trace_->reached(visits, shared_.marks, regions_->any_open());
+  if (trace_) trace_->reached(visits, shared_.probes, regions_->any_open());
   if (!spans_.empty()) write_spans();
 }
 
@@ -284,7 +284,7 @@ void RecordedThread::record(const PlannedCounter& counter, std::uint64_t period,
   if (sample.exact_ip) sample.ip = *facts.eventing_ip;
   sample.address = facts.data_address;
   sample.data_source = arch::perf_mem::kNothingKnown.bits;
-  if (core_ != nullptr) tell_access(sample, event, facts);
+  if (core_ != nullptr) report_access(sample, event, facts);
   if (shared_.heap) sample.heap_block = heap_block_of(facts);
   if (shared_.config.raw_records) sample.raw = serviced_.driver->excerpt(facts);
   finish(sample, counter, facts.registers);
@@ -361,7 +361,7 @@ Sample RecordedThread::sample_of(const PlannedCounter& counter, std::uint64_t pe
   return sample;
 }
 
-void RecordedThread::tell_access(Sample& sample, const EventSpec& event, const PebsFacts& facts) const {
+void RecordedThread::report_access(Sample& sample, const EventSpec& event, const PebsFacts& facts) const {
   // Of an event that is counted exactly, between two units: the core was not told of it.
   if (shared_.units && shared_.units->phase() == engine::Phase::FastForward) return;
   const arch::CpuModel& model = shared_.model;

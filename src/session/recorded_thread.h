@@ -34,7 +34,7 @@
 #include "session/thread_usage.h"
 #include "session/unit_clock.h"
 #include "session/unit_sums.h"
-#include "session/window_cutter.h"
+#include "session/window_splitter.h"
 #include "session/wire.h"
 #include "uarch/replay/modelled_machine.h"
 
@@ -58,7 +58,7 @@ struct RecordingParts {
   ProgramMemory& memory;
   pid_t host_pid;  // identities may be virtual
   MessageWriter out;
-  RegionMarks marks;
+  RegionProbes probes;
   std::optional<HeapBlocks> heap;
   std::optional<StackWalk> stacks;             // Callchain::Exact
   std::optional<SharingRecorder> sharing;      // RecordingConfig::log_sharing
@@ -96,7 +96,7 @@ class RecordedThread final : public PmuClient {
   void signals_counted() { write(windows_->counted()); }
 
   /// before_heap_changes  called before a block comes or goes, while what records say of it still holds
-  void reached(std::span<const engine::MarkVisit> visits, const arch::RegisterFile* registers,
+  void reached(std::span<const engine::ProbeVisit> visits, const arch::RegisterFile* registers,
                const std::function<void()>& before_heap_changes);
 
   /// The thread ends: its regions and its last window are over.
@@ -143,7 +143,7 @@ class RecordedThread final : public PmuClient {
 
   /// What the record's words mean on this processor, for this event. Without a core model they would be zeros, which
   /// mean something too.
-  void tell_access(Sample& sample, const EventSpec& event, const PebsFacts& facts) const;
+  void report_access(Sample& sample, const EventSpec& event, const PebsFacts& facts) const;
 
   void finish(Sample& sample, const PlannedCounter& counter, const arch::RegisterFile& registers);
 
@@ -187,7 +187,7 @@ class RecordedThread final : public PmuClient {
   std::vector<pmu::Pmu*> pmus_;
   std::unique_ptr<arch::CoreFeed> core_;
   std::optional<EventCounters> counters_;
-  std::optional<WindowCutter> windows_;
+  std::optional<WindowSplitter> windows_;
   std::optional<SkidReplay> skid_;  // of samples
   std::optional<ThreadRegions> regions_;
   std::optional<ThreadHeap> heap_;

@@ -117,7 +117,7 @@ void Recorder::send_counts(RecordedThread& thread, bool final) {
   parts_.out.write(Counts{.origin = now, .final = final, .values = thread.counts()});
 }
 
-void Recorder::reached(const ThreadIdentity& who, std::span<const engine::MarkVisit> visits,
+void Recorder::reached(const ThreadIdentity& who, std::span<const engine::ProbeVisit> visits,
                        const arch::RegisterFile* registers) {
   if (RecordedThread* const thread = find(who))
     thread->reached(visits, registers, [this] { find_heap_blocks_of_records(); });
@@ -135,12 +135,12 @@ void Recorder::find_heap_blocks_of_records() {
 
 std::vector<std::string> Recorder::words_for_next_image() { return {"--images", std::to_string(images_ + 1)}; }
 
-std::vector<engine::CodeMark> Recorder::new_marks() {
-  std::vector<engine::CodeMark> marks = parts_.marks.take_new();
-  if (!parts_.heap) return marks;
-  const std::vector<engine::CodeMark> more = parts_.heap->take_new_marks();
-  marks.insert(marks.end(), more.begin(), more.end());
-  return marks;
+std::vector<engine::CodeProbe> Recorder::new_probes() {
+  std::vector<engine::CodeProbe> probes = parts_.probes.take_new();
+  if (!parts_.heap) return probes;
+  const std::vector<engine::CodeProbe> more = parts_.heap->take_new_probes();
+  probes.insert(probes.end(), more.begin(), more.end());
+  return probes;
 }
 
 void Recorder::pmi(const ThreadIdentity& who, const arch::RegisterFile& registers) {
@@ -217,7 +217,7 @@ void Recorder::renamed(const ThreadIdentity& who, const std::string& comm, bool 
 }
 
 void Recorder::mapped(const ThreadIdentity& who, const engine::Mapping& mapping) {
-  parts_.marks.mapped(mapping);
+  parts_.probes.mapped(mapping);
   if (!parts_.config.trace_filter.ranges.empty()) {
     for (auto& [tid, thread] : threads_) thread->trace()->drain();
     parts_.traced_code.mapped(mapping);

@@ -43,7 +43,7 @@ class Recorder final : public engine::Observer, public Progress {
   void pmi(const engine::ThreadIdentity& who, const arch::RegisterFile& registers) override;
   bool pmi_ahead(const engine::ThreadIdentity& who, const arch::RegisterFile& registers) override;
   void signals_counted(const engine::ThreadIdentity& who) override;
-  void told_late(std::uint64_t host_ticks) override { parts_.clock.set_back(host_ticks); }
+  void reported_late(std::uint64_t host_ticks) override { parts_.clock.set_back(host_ticks); }
   void in_call(const engine::ThreadIdentity& who, bool in) override;
   void forked(const engine::ThreadIdentity& child, bool thread) override;
   void in_forked_child() override;
@@ -53,9 +53,11 @@ class Recorder final : public engine::Observer, public Progress {
   void notice(const std::string& text) override;
   void refused(const std::string& text) override;
   std::vector<std::string> words_for_next_image() override;
-  std::vector<engine::CodeMark> new_marks() override;
-  engine::MarkTime marker(std::uint64_t pc, std::uint64_t operand) override { return parts_.marks.marker(pc, operand); }
-  void reached(const engine::ThreadIdentity& who, std::span<const engine::MarkVisit> visits,
+  std::vector<engine::CodeProbe> new_probes() override;
+  engine::ProbeTime marker(std::uint64_t pc, std::uint64_t operand) override {
+    return parts_.probes.marker(pc, operand);
+  }
+  void reached(const engine::ThreadIdentity& who, std::span<const engine::ProbeVisit> visits,
                const arch::RegisterFile* registers) override;
 
   /// Only if the configuration has the progress event.

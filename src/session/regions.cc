@@ -14,35 +14,35 @@
 namespace zs::session {
 namespace {
 
-using engine::MarkTime;
+using engine::ProbeTime;
 
 /// What a mark of the source leads to: these bytes, 'B' or 'E', the name, a zero byte. See include/zeroskid/region.h.
 constexpr std::string_view kMark = "zsregion";
 constexpr std::size_t kLongestName = 200;
 
-bool is_end(RegionMarks::Kind kind) {
-  return kind == RegionMarks::Kind::End || kind == RegionMarks::Kind::StretchEnd ||
-         kind == RegionMarks::Kind::FunctionReturn || kind == RegionMarks::Kind::SwitchOff;
+bool is_end(RegionProbes::Kind kind) {
+  return kind == RegionProbes::Kind::End || kind == RegionProbes::Kind::StretchEnd ||
+         kind == RegionProbes::Kind::FunctionReturn || kind == RegionProbes::Kind::SwitchOff;
 }
 
 }  // namespace
 
-RegionMarks::RegionMarks(const RecordingConfig& config, ProgramMemory& memory) : config_(config), memory_(memory) {
+RegionProbes::RegionProbes(const RecordingConfig& config, ProgramMemory& memory) : config_(config), memory_(memory) {
   for (const RegionSpec& spec : config.regions) {
     const std::uint32_t number = region(spec.name);
     if (spec.in_file) continue;
-    for (const std::uint64_t pc : spec.ends) mark(pc, {Kind::StretchEnd, number}, false);
-    for (const std::uint64_t pc : spec.begins) mark(pc, {Kind::StretchBegin, number}, false);
+    for (const std::uint64_t pc : spec.ends) add(pc, {Kind::StretchEnd, number}, false);
+    for (const std::uint64_t pc : spec.begins) add(pc, {Kind::StretchBegin, number}, false);
   }
 }
 
-std::uint32_t RegionMarks::region(const std::string& name) {
+std::uint32_t RegionProbes::region(const std::string& name) {
   const auto [at, fresh] = numbers_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
   if (fresh) names_.push_back(name);
   return at->second;
 }
 
-void RegionMarks::mark(std::uint64_t pc, Action action, bool with_registers) {
+void RegionProbes::add(std::uint64_t pc, Action action, bool with_registers) {
   found_ = {};
   Actions& actions = actions_[pc];
   const auto same = [&](const Action& a) { return a.kind == action.kind && a.region == action.region; };
@@ -51,60 +51,60 @@ void RegionMarks::mark(std::uint64_t pc, Action action, bool with_registers) {
   with_registers = with_registers || std::ranges::any_of(actions, [](const Action& a) {
                      return a.kind == Kind::FunctionEntry || a.kind == Kind::FunctionReturn;
                    });
-  new_.push_back({.pc = pc, .time = MarkTime::Before, .with_registers = with_registers});
+  new_.push_back({.pc = pc, .time = ProbeTime::Before, .with_registers = with_registers});
 }
 
-void RegionMarks::mapped(const engine::Mapping& mapping) {
+void RegionProbes::mapped(const engine::Mapping& mapping) {
   if ((mapping.protection & PROT_EXEC) == 0) return;
   for (const RegionSpec& spec : config_.regions) {
     if (!spec.in_file || spec.file != identity_of(mapping)) continue;
     const std::uint32_t number = region(spec.name);
-    const auto mark_all = [&](const std::vector<std::uint64_t>& offsets, Kind kind) {
+    const auto probe_all = [&](const std::vector<std::uint64_t>& offsets, Kind kind) {
       for (const std::uint64_t offset : offsets) {
         if (offset - mapping.file_offset >= mapping.length) continue;  // of another mapping; also if it lies before
-        mark(mapping.start + (offset - mapping.file_offset), {kind, number}, kind == Kind::FunctionEntry);
+        add(mapping.start + (offset - mapping.file_offset), {kind, number}, kind == Kind::FunctionEntry);
       }
     };
-    mark_all(spec.ends, spec.switches ? Kind::SwitchOff : Kind::StretchEnd);
-    mark_all(spec.begins, spec.switches ? Kind::SwitchOn : spec.function ? Kind::FunctionEntry : Kind::StretchBegin);
+    probe_all(spec.ends, spec.switches ? Kind::SwitchOff : Kind::StretchEnd);
+    probe_all(spec.begins, spec.switches ? Kind::SwitchOn : spec.function ? Kind::FunctionEntry : Kind::StretchBegin);
   }
 }
 
-MarkTime RegionMarks::marker(std::uint64_t pc, std::uint64_t operand) {
-  if (!config_.marked_regions) return MarkTime::None;
+ProbeTime RegionProbes::marker(std::uint64_t pc, std::uint64_t operand) {
+  if (!config_.marked_regions) return ProbeTime::None;
   std::array<char, kMark.size() + 1 + kLongestName + 1> text{};
   const std::size_t read = memory_.read(operand, std::as_writable_bytes(std::span(text)));
   const std::string_view found(text.data(), read);
-  if (!found.starts_with(kMark) || found.size() < kMark.size() + 2) return MarkTime::None;
+  if (!found.starts_with(kMark) || found.size() < kMark.size() + 2) return ProbeTime::None;
   const char which = found[kMark.size()];
   const std::string_view rest = found.substr(kMark.size() + 1);
   const std::size_t length = rest.find('\0');
-  if ((which != 'B' && which != 'E') || length == std::string_view::npos || length == 0) return MarkTime::None;
+  if ((which != 'B' && which != 'E') || length == std::string_view::npos || length == 0) return ProbeTime::None;
   const std::string name(rest.substr(0, length));
   const std::vector<std::string>& traced = config_.trace_filter.regions;
-  if (!traced.empty() && std::ranges::find(traced, name) == traced.end()) return MarkTime::None;
+  if (!traced.empty() && std::ranges::find(traced, name) == traced.end()) return ProbeTime::None;
   // What the code at `pc` said before is gone.
   found_ = {};
   actions_[pc] = {{.kind = which == 'B' ? Kind::Begin : Kind::End, .region = region(name)}};
-  return which == 'B' ? MarkTime::After : MarkTime::Before;
+  return which == 'B' ? ProbeTime::After : ProbeTime::Before;
 }
 
-std::uint64_t RegionMarks::return_address(const arch::RegisterFile& at_entry) {
+std::uint64_t RegionProbes::return_address(const arch::RegisterFile& at_entry) {
   std::uint64_t pc = 0;
   if (memory_.read(at_entry.sp, std::as_writable_bytes(std::span(&pc, 1))) != sizeof pc) return 0;
-  mark(pc, {.kind = Kind::FunctionReturn}, true);
+  add(pc, {.kind = Kind::FunctionReturn}, true);
   return pc;
 }
 
-const RegionMarks::Actions& RegionMarks::look_up(std::uint64_t pc) const {
+const RegionProbes::Actions& RegionProbes::look_up(std::uint64_t pc) const {
   static const Actions none;
   const auto found = actions_.find(pc);
   return found == actions_.end() ? none : found->second;
 }
 
-ThreadRegions::ThreadRegions(const RecordingConfig& config, RegionMarks& marks, const EventCounters& counters)
+ThreadRegions::ThreadRegions(const RecordingConfig& config, RegionProbes& probes, const EventCounters& counters)
     : config_(config),
-      marks_(marks),
+      probes_(probes),
       counters_(counters),
       events_(reported_events(config)),
       base_(config.events.size()),
@@ -130,7 +130,7 @@ Region& ThreadRegions::of(std::uint32_t region) {
   while (has_units() && region >= estimates_.size()) estimates_.push_back({.sums = UnitSums(estimated_.size())});
   Region& counted = regions_[region];
   if (counted.sum.empty()) {
-    counted.name = marks_.name(region);
+    counted.name = probes_.name(region);
     counted.sum.assign(events_, 0);
     counted.least.assign(events_, UINT64_MAX);
     counted.most.assign(events_, 0);
@@ -226,44 +226,44 @@ void ThreadRegions::leave_frames_below(std::uint64_t sp, std::uint64_t pc, std::
   }
 }
 
-void ThreadRegions::reached(std::span<const engine::MarkVisit> visits, const arch::RegisterFile* registers,
+void ThreadRegions::reached(std::span<const engine::ProbeVisit> visits, const arch::RegisterFile* registers,
                             std::vector<RegionSpan>& spans) {
   read_counters();
-  for (const engine::MarkVisit& one : visits) {
+  for (const engine::ProbeVisit& one : visits) {
     if (!one.uncounted.empty()) uncounted_ = one.uncounted.data();
     visit(one, registers, spans);
   }
 }
 
-void ThreadRegions::visit(const engine::MarkVisit& visit, const arch::RegisterFile* registers,
+void ThreadRegions::visit(const engine::ProbeVisit& visit, const arch::RegisterFile* registers,
                           std::vector<RegionSpan>& spans) {
   if (registers != nullptr && depth_ != 0) leave_frames_below(registers->sp, visit.pc, spans);
-  const RegionMarks::Actions& actions = marks_.at(visit.pc);
+  const RegionProbes::Actions& actions = probes_.at(visit.pc);
   for (std::size_t i = 0; i < actions.size(); ++i) {
-    const RegionMarks::Action action = actions[i];
+    const RegionProbes::Action action = actions[i];
     switch (action.kind) {
-      case RegionMarks::Kind::Begin: begin(action.region, nullptr); break;
-      case RegionMarks::Kind::StretchBegin:
+      case RegionProbes::Kind::Begin: begin(action.region, nullptr); break;
+      case RegionProbes::Kind::StretchBegin:
         if (!newest(action.region)) begin(action.region, nullptr);
         break;
-      case RegionMarks::Kind::End:
+      case RegionProbes::Kind::End:
         if (const auto open = newest(action.region)) {
           close_down_to(*open, spans);
         } else {
           ++of(action.region).ends_alone;
         }
         break;
-      case RegionMarks::Kind::StretchEnd:
+      case RegionProbes::Kind::StretchEnd:
         if (const auto open = newest(action.region)) close_down_to(*open, spans);
         break;
-      case RegionMarks::Kind::FunctionEntry:
+      case RegionProbes::Kind::FunctionEntry:
         begin(action.region, registers);
-        open_[depth_ - 1].return_to = marks_.return_address(*registers);
-        // That added a place to the marks, which may have moved. Entries stand last, and one address has one function.
+        open_[depth_ - 1].return_to = probes_.return_address(*registers);
+        // That added a place to the probes, which may have moved. Entries stand last, and one address has one function.
         return;
-      case RegionMarks::Kind::FunctionReturn: break;  // seen by its frame
-      case RegionMarks::Kind::SwitchOn:
-      case RegionMarks::Kind::SwitchOff: break;  // of a trace (session/trace_pass.h)
+      case RegionProbes::Kind::FunctionReturn: break;  // seen by its frame
+      case RegionProbes::Kind::SwitchOn:
+      case RegionProbes::Kind::SwitchOff: break;  // of a trace (session/trace_pass.h)
     }
   }
 }

@@ -31,8 +31,8 @@ inline FileIdentity identity_of(const engine::Mapping& mapping) {
   return {.device_major = mapping.device_major, .device_minor = mapping.device_minor, .inode = mapping.inode};
 }
 
-/// What happens to regions at the marked places of a process.
-class RegionMarks {
+/// What happens to regions at the probed places of a process.
+class RegionProbes {
  public:
   enum class Kind : std::uint8_t {
     Begin,          // of the source
@@ -50,16 +50,16 @@ class RegionMarks {
   };
   using Actions = std::vector<Action>;  // ends first
 
-  RegionMarks(const RecordingConfig& config, ProgramMemory& memory);
+  RegionProbes(const RecordingConfig& config, ProgramMemory& memory);
 
   const std::string& name(std::uint32_t region) const { return names_[region]; }
   /// The code that `mapping` made visible may have places of the configuration.
   void mapped(const engine::Mapping& mapping);
   /// As engine::Observer::marker.
-  engine::MarkTime marker(std::uint64_t pc, std::uint64_t operand);
-  /// Where the function that `at_entry` has just entered will return to; that place is marked.
+  engine::ProbeTime marker(std::uint64_t pc, std::uint64_t operand);
+  /// Where the function that `at_entry` has just entered will return to; that place is probed.
   std::uint64_t return_address(const arch::RegisterFile& at_entry);
-  std::vector<engine::CodeMark> take_new() { return std::exchange(new_, {}); }
+  std::vector<engine::CodeProbe> take_new() { return std::exchange(new_, {}); }
   const Actions& at(std::uint64_t pc) {
     Found& found = found_[(pc * 0x9E3779B97F4A7C15u) >> (64 - kFoundBits)];
     if (found.actions == nullptr || found.pc != pc) found = {pc, &look_up(pc)};
@@ -69,7 +69,7 @@ class RegionMarks {
  private:
   const Actions& look_up(std::uint64_t pc) const;
   std::uint32_t region(const std::string& name);
-  void mark(std::uint64_t pc, Action action, bool with_registers);
+  void add(std::uint64_t pc, Action action, bool with_registers);
 
   const RecordingConfig& config_;
   ProgramMemory& memory_;
@@ -83,17 +83,17 @@ class RegionMarks {
   };
   static constexpr unsigned kFoundBits = 6;
   std::array<Found, std::size_t{1} << kFoundBits> found_{};
-  std::vector<engine::CodeMark> new_;
+  std::vector<engine::CodeProbe> new_;
 };
 
 /// One thread's regions.
 class ThreadRegions {
  public:
   /// All references must outlive this.
-  ThreadRegions(const RecordingConfig& config, RegionMarks& marks, const EventCounters& counters);
+  ThreadRegions(const RecordingConfig& config, RegionProbes& probes, const EventCounters& counters);
 
   /// As engine::Observer::reached. spans: where regions that ended there lay, if the configuration wants them
-  void reached(std::span<const engine::MarkVisit> visits, const arch::RegisterFile* registers,
+  void reached(std::span<const engine::ProbeVisit> visits, const arch::RegisterFile* registers,
                std::vector<RegionSpan>& spans);
   /// The thread ends: so do its regions, cut short.
   void end(std::vector<RegionSpan>& spans);
@@ -125,7 +125,7 @@ class ThreadRegions {
     const Accumulator accumulator = accumulators_[event];
     return base_[event] + (uncounted_[accumulator.number] & accumulator.mask);
   }
-  void visit(const engine::MarkVisit& visit, const arch::RegisterFile* registers, std::vector<RegionSpan>& spans);
+  void visit(const engine::ProbeVisit& visit, const arch::RegisterFile* registers, std::vector<RegionSpan>& spans);
   void begin(std::uint32_t region, const arch::RegisterFile* at_entry);
   void close(bool cut, std::vector<RegionSpan>& spans);
   void close_down_to(std::size_t open, std::vector<RegionSpan>& spans);
@@ -134,7 +134,7 @@ class ThreadRegions {
   Region& of(std::uint32_t region);
 
   const RecordingConfig& config_;
-  RegionMarks& marks_;
+  RegionProbes& probes_;
   const EventCounters& counters_;
   std::size_t events_;
   std::vector<Open> open_;  // the first `depth_`; the rest is kept for its memory

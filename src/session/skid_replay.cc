@@ -71,7 +71,7 @@ const std::vector<SkidReplay::Taken>& SkidReplay::served(std::uint64_t position,
   return taken_;
 }
 
-void tell_skid(const SkidReplay::Taken& taken, Sample& sample) {
+void report_skid(const SkidReplay::Taken& taken, Sample& sample) {
   sample.ip = taken.ip;
   sample.exact_ip = taken.note.cause != SkidCause::Interrupt;
   sample.data_source = arch::perf_mem::kNothingKnown.bits;

@@ -72,6 +72,6 @@ class SkidReplay {
 };
 
 /// What the sample shows, and how it came to.
-void tell_skid(const SkidReplay::Taken& taken, Sample& sample);
+void report_skid(const SkidReplay::Taken& taken, Sample& sample);
 
 }  // namespace zs::session

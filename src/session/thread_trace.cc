@@ -33,8 +33,8 @@ void ThreadTrace::renamed(const std::string& name) {
   if (pass_) pass_->renamed(name);
 }
 
-void ThreadTrace::reached(std::span<const engine::MarkVisit> visits, RegionMarks& marks, bool in_region) {
-  if (pass_) pass_->reached(visits, marks, in_region);
+void ThreadTrace::reached(std::span<const engine::ProbeVisit> visits, RegionProbes& probes, bool in_region) {
+  if (pass_) pass_->reached(visits, probes, in_region);
 }
 
 }  // namespace zs::session

@@ -32,7 +32,7 @@ class ThreadTrace {
   void finish();
   void renamed(const std::string& name);
   /// As TracePass::reached.
-  void reached(std::span<const engine::MarkVisit> visits, RegionMarks& marks, bool in_region);
+  void reached(std::span<const engine::ProbeVisit> visits, RegionProbes& probes, bool in_region);
 
   std::uint64_t filtered() const { return pass_ ? pass_->filtered() : 0; }
 

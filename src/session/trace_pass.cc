@@ -42,11 +42,11 @@ void TracePass::renamed(const std::string& name) {
                });
 }
 
-void TracePass::reached(std::span<const engine::MarkVisit> visits, RegionMarks& marks, bool in_region) {
-  for (const engine::MarkVisit& visit : visits) {
-    for (const RegionMarks::Action& action : marks.at(visit.pc)) {
-      if (action.kind == RegionMarks::Kind::SwitchOn) on_ = true;
-      if (action.kind == RegionMarks::Kind::SwitchOff) on_ = false;
+void TracePass::reached(std::span<const engine::ProbeVisit> visits, RegionProbes& probes, bool in_region) {
+  for (const engine::ProbeVisit& visit : visits) {
+    for (const RegionProbes::Action& action : probes.at(visit.pc)) {
+      if (action.kind == RegionProbes::Kind::SwitchOn) on_ = true;
+      if (action.kind == RegionProbes::Kind::SwitchOff) on_ = false;
     }
   }
   in_region_ = filter_.regions.empty() || in_region;

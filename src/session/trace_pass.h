@@ -45,8 +45,8 @@ class TracePass {
   TracePass(const TraceFilter& filter, const TracedCode& code, std::uint64_t number, const std::string& name);
 
   void renamed(const std::string& name);
-  /// The thread got to marks; `in_region`: and is in one of the filter's regions then.
-  void reached(std::span<const engine::MarkVisit> visits, RegionMarks& marks, bool in_region);
+  /// The thread got to probes; `in_region`: and is in one of the filter's regions then.
+  void reached(std::span<const engine::ProbeVisit> visits, RegionProbes& probes, bool in_region);
 
   /// Keeps those that pass of `records`, which are the Branch Trace Store's, packed.
   void take(std::span<const std::byte> records);

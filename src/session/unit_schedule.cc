@@ -22,7 +22,7 @@ UnitSchedule::UnitSchedule(const UnitOptions& options)
 
 UnitSchedule::Stretch UnitSchedule::next() {
   const Stretch stretch = following();
-  told_ += stretch.instructions;
+  reported_ += stretch.instructions;
   if (stretch.phase != Phase::FastForward && !stretch.complete) modelled_ += stretch.instructions;
   return stretch;
 }

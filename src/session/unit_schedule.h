@@ -70,7 +70,7 @@ class UnitSchedule {
 
  private:
   bool has_fewest() const { return units_of_period_ >= options_.fewest_units; }
-  bool is_costly() const { return modelled_ > options_.modelled_at_first + told_ / options_.modelled_one_in; }
+  bool is_costly() const { return modelled_ > options_.modelled_at_first + reported_ / options_.modelled_one_in; }
   Stretch following();
   void follow_trend();
   void place_unit();
@@ -82,7 +82,7 @@ class UnitSchedule {
   std::int64_t rest_ = 0;  // of the period, behind its unit; below zero: that reaches into the next
   bool placed_ = false;    // a unit, which comes behind
   std::uint64_t to_warm_up_ = 0, warm_up_ = 0;
-  std::uint64_t told_ = 0, modelled_ = 0;  // instructions
+  std::uint64_t reported_ = 0, modelled_ = 0;  // instructions
   Trend trend_ = Trend::Longer;
 };
 

@@ -69,16 +69,16 @@ void Accountant::drain_elements() {
   }
 }
 
-// What was noted beside the trace since the last time: the lines, and mark_notes_.
+// What was noted beside the trace since the last time: the lines, and probe_notes_.
 std::span<const std::uint64_t> Accountant::take_notes() {
-  const std::uint64_t begin = run_.trace().notes_begin(), end = std::exchange(run_.context.mark_note, begin);
-  mark_notes_.clear();
+  const std::uint64_t begin = run_.trace().notes_begin(), end = std::exchange(run_.context.probe_note, begin);
+  probe_notes_.clear();
   const std::span notes(reinterpret_cast<std::uint64_t*>(begin), (end - begin) / sizeof(std::uint64_t));
-  if (!marks.in_traces()) return notes;
+  if (!probes.in_traces()) return notes;
   std::size_t lines = 0;
   for (const std::uint64_t note : notes) {
-    if (const auto mark = std::bit_cast<MarkNote>(note); (mark.exit & MarkNote::kIsMark) != 0)
-      mark_notes_.push_back({.pointer = mark.pointer, .exit = mark.exit & ~MarkNote::kIsMark});
+    if (const auto probe = std::bit_cast<ProbeNote>(note); (probe.exit & ProbeNote::kIsProbe) != 0)
+      probe_notes_.push_back({.pointer = probe.pointer, .exit = probe.exit & ~ProbeNote::kIsProbe});
     else
       notes[lines++] = note;
   }
@@ -94,20 +94,20 @@ void Accountant::drain(std::optional<std::uint32_t> extra_exit) {
   if (!lines.empty() && run_.thread->core != nullptr) run_.thread->core->accessed(lines);
   const bool models = run_.thread->cpu.core != nullptr;
   if (!models && (run_.thread->cpu.pmus.empty() || run_.counting.accumulators->size() == 0)) return;
-  if (run_.counting.form == TraceForm::Budget) return marks.count_budget(start, end, mark_notes_);
+  if (run_.counting.form == TraceForm::Budget) return probes.count_budget(start, end, probe_notes_);
   if (run_.counting.count_elements) drain_elements();
   const Records records = recorded(start, end, extra_exit);
   if (records.size() == 0) return;
   if (logged.running()) return logged.count(records.stored);
-  marks.count_records(records);
+  probes.count_records(records);
 }
 
 void Accountant::count_into(std::uint32_t index, unsigned instructions, std::uint64_t pc) {
   Translator& translator = *run_.translator;
   const Block block = translator.blocks().block(index);
-  if (run_.counting.cuts) {
-    if (run_.thread->cpu.core == nullptr) return tally.count_into_and_cut(index, instructions);
-    return core.count_into_and_cut(index, instructions, pc);
+  if (run_.counting.splits) {
+    if (run_.thread->cpu.core == nullptr) return tally.count_into_and_split(index, instructions);
+    return core.count_into_and_split(index, instructions, pc);
   }
   if (block.variant == Variant::Logged) return logged.count_into(index, instructions, pc);
   tally.clear();

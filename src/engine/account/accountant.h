@@ -9,8 +9,8 @@
 
 #include "engine/account/core_feeder.h"
 #include "engine/account/logged_trace.h"
-#include "engine/account/marks.h"
 #include "engine/account/phases.h"
+#include "engine/account/probes.h"
 #include "engine/account/steps.h"
 #include "engine/account/tally.h"
 
@@ -21,9 +21,9 @@ class Accountant {
   explicit Accountant(Run& run)
       : tally(run),
         core(run, tally),
-        marks(run, tally, core),
-        steps(run, tally, core, marks),
-        logged(run, tally, core, marks, steps),
+        probes(run, tally, core),
+        steps(run, tally, core, probes),
+        logged(run, tally, core, probes, steps),
         phases(run, tally),
         run_(run) {}
 
@@ -35,7 +35,7 @@ class Accountant {
 
   Tally tally;
   CoreFeeder core;
-  Marks marks;
+  Probes probes;
   SingleSteps steps;
   LoggedTrace logged;
   Phases phases;
@@ -46,8 +46,8 @@ class Accountant {
   std::span<const std::uint64_t> take_notes();
 
   Run& run_;
-  std::vector<std::uint32_t> ids_;    // scratch of drain()
-  std::vector<MarkNote> mark_notes_;  // likewise: those of the trace, without kIsMark
+  std::vector<std::uint32_t> ids_;      // scratch of drain()
+  std::vector<ProbeNote> probe_notes_;  // likewise: those of the trace, without kIsProbe
 };
 
 }  // namespace zs::engine

@@ -151,7 +151,7 @@ TEST_F(AccountantOfElements, OfABlockThatFaultedTheInstructionsBeforeAreCounted)
   EXPECT_EQ(counter(2), 1U);
 }
 
-/// Between units, where the core is told of some lines and of nothing else, and marks are noted among these.
+/// Between units, where the core is told of some lines and of nothing else, and probes are noted among these.
 class AccountantOfLines : public AccountantTest {
  protected:
   class ToldOfLines final : public FakeCore {
@@ -173,8 +173,8 @@ class AccountantOfLines : public AccountantTest {
   }
   /// As LineWatch does it.
   void note(std::uint64_t line) {
-    std::memcpy(reinterpret_cast<void*>(run_.context.mark_note), &line, sizeof line);
-    run_.context.mark_note += sizeof line;
+    std::memcpy(reinterpret_cast<void*>(run_.context.probe_note), &line, sizeof line);
+    run_.context.probe_note += sizeof line;
   }
 
   ToldOfLines core_;
@@ -192,10 +192,10 @@ TEST_F(AccountantOfLines, TellsTheCoreOfEachOnce) {
   EXPECT_THAT(core_.lines, ElementsAre(7, 5, 7, 9));
 }
 
-TEST_F(AccountantOfLines, TakesNoMarkForALineAndNoLineForAMark) {
+TEST_F(AccountantOfLines, TakesNoProbeForALineAndNoLineForAProbe) {
   constexpr std::uint64_t kLastLine = (std::uint64_t{1} << 58) - 1;
-  heard_.thought_of = {{.pc = Pages::pc(kAccesses), .time = MarkTime::Before}};
-  accountant_.marks.adopt();
+  heard_.thought_of = {{.pc = Pages::pc(kAccesses), .time = ProbeTime::Before}};
+  accountant_.probes.adopt();
   const std::uint32_t exit = end_of(made(kAccesses));
   note(kLastLine);
   leave(exit);

@@ -79,17 +79,17 @@ void CoreFeeder::note_run(std::size_t at, std::uint32_t exit, std::uint32_t slot
   runs_[at] = {.path = exit, .slots = slots, .next = next};
 }
 
-// Records [from, to) of the `records` that are being drained, told to the core, at once.
-// play(runs, values): tells it. Returns false, and has told nothing, if that did.
+// Records [from, to) of the `records` that are being drained, reported to the core, at once.
+// play(runs, values): reports to it. Returns false, and has reported nothing, if that did.
 bool CoreFeeder::run_core(std::size_t records, std::size_t from, std::size_t to, const PlayRuns& play) {
   if (from == to) return true;
   code_bound_.ran(to - from);
   std::span<const arch::PathRun> runs = std::span(runs_).subspan(runs_.size() - records + from, to - from);
   if (any_empty_run_) {
-    told_runs_.clear();
-    std::ranges::copy_if(runs, std::back_inserter(told_runs_),
+    reported_runs_.clear();
+    std::ranges::copy_if(runs, std::back_inserter(reported_runs_),
                          [this](const arch::PathRun& run) { return paths_[run.path].kind != CorePaths::Path::Empty; });
-    runs = told_runs_;
+    runs = reported_runs_;
   }
   return runs.empty() || play(runs, slot_values(run_.trace().slots()));
 }
@@ -109,7 +109,7 @@ void CoreFeeder::run_core_into(const Block& block, Piece piece) {
   core.run({&run, 1}, slot_values(run_.trace().slots()));
 }
 
-// Where a count decides what happens next, what was told must have been replayed. Else it may wait for the other
+// Where a count decides what happens next, what was reported must have been replayed. Else it may wait for the other
 // threads' turns.
 void CoreFeeder::settle_if_asked() {
   if (run_.counting.at_once || asked_) run_.thread->cpu.core->settle();
@@ -144,21 +144,21 @@ void CoreFeeder::run_piece(std::span<const std::uint32_t> ids, std::size_t at, P
 }
 
 // What the model has played up to overflows that were found in the trace.
-void CoreFeeder::count_up_to_cuts() {
-  std::deque<arch::CoreSignals>& at_cuts = run_.thread->signals_at_cuts;
-  for (; !at_cuts.empty(); at_cuts.pop_front()) {
+void CoreFeeder::count_up_to_splits() {
+  std::deque<arch::CoreSignals>& at_splits = run_.thread->signals_at_splits;
+  for (; !at_splits.empty(); at_splits.pop_front()) {
     tally_.clear();
-    tally_.add_signals(tally_.totals(), at_cuts.front());
+    tally_.add_signals(tally_.totals(), at_splits.front());
     tally_.count();
-    advance_time(at_cuts.front());
+    advance_time(at_splits.front());
     run_.observer().signals_counted(run_.shown());
   }
 }
 
-void CoreFeeder::count_and_cut(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to) {
-  std::size_t record = from;  // which is told up to there:
+void CoreFeeder::count_and_split(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to) {
+  std::size_t record = from;  // which is reported up to there:
   unsigned instruction = 0;
-  const auto tell_up_to = [&](std::size_t end, unsigned instructions) {
+  const auto report_up_to = [&](std::size_t end, unsigned instructions) {
     if (instruction != 0 && end != record) {
       run_piece(ids, record, {.from = instruction, .to = run_.translator->blocks().exit(ids[record]).instructions});
       ++record;
@@ -169,30 +169,30 @@ void CoreFeeder::count_and_cut(std::span<const std::uint32_t> ids, std::size_t f
     if (instructions != instruction) run_piece(ids, record, {.from = instruction, .to = instructions});
     instruction = instructions;
   };
-  tally_.count_and_cut(ids.subspan(from, to - from),
-                       [&](std::size_t at, unsigned instructions) { tell_up_to(from + at, instructions); });
-  tell_up_to(to, 0);
+  tally_.count_and_split(ids.subspan(from, to - from),
+                         [&](std::size_t at, unsigned instructions) { report_up_to(from + at, instructions); });
+  report_up_to(to, 0);
   settle_if_asked();
   count_signals();
 }
 
-void CoreFeeder::count_into_and_cut(std::uint32_t index, unsigned instructions, std::uint64_t next) {
+void CoreFeeder::count_into_and_split(std::uint32_t index, unsigned instructions, std::uint64_t next) {
   const Block block = run_.translator->blocks().block(index);
-  unsigned told = 0;
-  tally_.count_into_and_cut(index, instructions, [&](std::size_t, unsigned to) {
+  unsigned reported = 0;
+  tally_.count_into_and_split(index, instructions, [&](std::size_t, unsigned to) {
     const std::uint64_t behind =
         to == instructions ? next : run_.translator->replay().path_into(block, instructions)[to].insn->pc;
-    run_core_into(block, {.from = told, .to = to, .next = behind});
-    told = to;
+    run_core_into(block, {.from = reported, .to = to, .next = behind});
+    reported = to;
   });
-  run_core_into(block, {.from = told, .to = instructions, .next = next});
+  run_core_into(block, {.from = reported, .to = instructions, .next = next});
   settle_if_asked();
   count_signals();
 }
 
-// Records [from, to), as run_core() has them, told and counted.
+// Records [from, to), as run_core() has them, reported and counted.
 void CoreFeeder::count_modelled(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to) {
-  if (run_.counting.cuts) return count_and_cut(ids, from, to);
+  if (run_.counting.splits) return count_and_split(ids, from, to);
   run_records(ids.size(), from, to);
   settle_if_asked();
   tally_.sum_records(ids.subspan(from, to - from), {});
@@ -202,7 +202,7 @@ void CoreFeeder::count_modelled(std::span<const std::uint32_t> ids, std::size_t 
 }
 
 void CoreFeeder::count_signals() {
-  count_up_to_cuts();
+  count_up_to_splits();
   tally_.clear();
   tally_.add_signals(tally_.totals());
   tally_.count();
@@ -224,7 +224,7 @@ std::uint64_t CoreFeeder::time_of(const Thread& thread) {
 }
 
 // Whose turn is next, among those that wait and the one that runs: who is behind on its core's clock and has nothing
-// left to replay there, so that what cores do is told nearly in the order of their cycles. null: the running thread
+// left to replay there, so that what cores do is reported nearly in the order of their cycles. null: the running thread
 // goes on.
 Thread* CoreFeeder::next_by_time() {
   constexpr std::uint64_t kNotYet = UINT64_MAX;
@@ -287,30 +287,30 @@ void CoreFeeder::run_step(bool taken, std::uint64_t next) {
   arch::SlotValues values = slot_values(step.values);
   values.listed = step.listed;
   const arch::PathRun run{.path = number, .slots = 0, .next = next};
-  step.told_core = true;
+  step.reported_to_core = true;
   step.mispredicted = false;
   step.branch_cycle = 0;
   step.signals = {};
   run_.ran += sizeof(std::uint32_t);  // as a record
-  const bool marked = static_cast<bool>(step.mark);
-  if (!run_.counting.at_once && !marked) {  // no counter waits for it: its signals are counted with those of others
+  const bool probed = static_cast<bool>(step.probe);
+  if (!run_.counting.at_once && !probed) {  // no counter waits for it: its signals are counted with those of others
     core.run({&run, 1}, values);
     step.load = step.store = step.fetch = {};
     return;
   }
-  if (marked) core.settle();  // the observer will ask what was counted up to here
+  if (probed) core.settle();  // the observer will ask what was counted up to here
   count_signals();            // what another thread on this core has ended
   const arch::CoreSignals before = core.signals();
   core.run({&run, 1}, values);
   core.settle();
-  if (step.mark.time != MarkTime::Before) advance_time();
+  if (step.probe.time != ProbeTime::Before) advance_time();
   const arch::CoreSignals& now = core.signals();
   if (run_.in_unit()) {
     for (std::size_t i = 0; i < arch::kCoreSignals; ++i) step.signals.counts[i] = now.counts[i] - before.counts[i];
   }
   for (std::size_t accumulator = 0; accumulator < run_.counting.accumulators->size(); ++accumulator) {
     if (run_.counting.accumulators->modelled(accumulator))
-      run_.thread->accumulators_told[accumulator] = (*run_.counting.accumulators)[accumulator].of_signals(now);
+      run_.thread->accumulators_reported[accumulator] = (*run_.counting.accumulators)[accumulator].of_signals(now);
   }
   step.load = core.last_load();
   step.store = core.last_store();
@@ -337,16 +337,16 @@ void CoreFeeder::add_outcome(arch::Retired& retired) const {
 void CoreFeeder::advance_time(const arch::CoreSignals& now) {
   using enum arch::CoreSignal;
   constexpr std::uint64_t kCyclesPerBusTick = 24;  // chosen, as in a virtual PC: 2.4 GHz, 100 MHz
-  arch::CoreSignals& told = run_.thread->time_told;
-  const auto since = [&](auto... signals) { return ((now[signals] - told[signals]) + ...); };
+  arch::CoreSignals& reported = run_.thread->time_reported;
+  const auto since = [&](auto... signals) { return ((now[signals] - reported[signals]) + ...); };
   if (since(Cycles, Slots) == 0) return;
   if (!run_.in_unit()) {
-    told = now;
+    reported = now;
     return;
   }
   pmu::Elapsed elapsed;
   elapsed.core = elapsed.reference = since(Cycles);
-  elapsed.bus = now[Cycles] / kCyclesPerBusTick - told[Cycles] / kCyclesPerBusTick;
+  elapsed.bus = now[Cycles] / kCyclesPerBusTick - reported[Cycles] / kCyclesPerBusTick;
   elapsed.slots = since(Slots);
   const std::uint64_t fetch_latency =
       since(SlotsInstructionCache, SlotsInstructionTlb, SlotsResteer, SlotsMicrocodeSwitch);
@@ -359,7 +359,7 @@ void CoreFeeder::advance_time(const arch::CoreSignals& now) {
                                 since(SlotsMispredict),
                                 fetch_latency,
                                 memory};
-  told = now;
+  reported = now;
   bool near = false;
   for (pmu::Pmu* pmu : run_.thread->cpu.pmus) {
     const bool records = pmu->records_time();
@@ -387,7 +387,7 @@ void CoreFeeder::take_time_pmi() {
     tally_.take_pmi(run_.registers());
 }
 
-void CoreFeeder::tell_wishes(const VirtualCpu& cpu) {
+void CoreFeeder::pass_wishes(const VirtualCpu& cpu) {
   if (cpu.core == nullptr) return;
   for (const pmu::Pmu* pmu : cpu.pmus) {
     if (pmu->wants_branches()) cpu.core->remember_branches();

@@ -19,7 +19,7 @@ class CoreFeeder {
   CoreFeeder(Run& run, Tally& tally) : run_(run), tally_(tally) {}
 
   /// What the PMUs of a thread that begins want of its core.
-  static void tell_wishes(const VirtualCpu& cpu);
+  static void pass_wishes(const VirtualCpu& cpu);
 
   // Of the trace that is about to be read, newest first: `most` records at most, then each.
   void begin_runs(std::size_t most);
@@ -42,12 +42,12 @@ class CoreFeeder {
   /// Records [from, to), as run_core() has them, told and counted.
   void count_modelled(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to);
   /// The first instructions of a block, likewise, where overflows are found in the trace.
-  void count_into_and_cut(std::uint32_t block, unsigned instructions, std::uint64_t next);
+  void count_into_and_split(std::uint32_t block, unsigned instructions, std::uint64_t next);
   /// Where a count decides what happens next, what was told must have been played. Else it may wait for the other
   /// threads' turns.
   void settle_if_asked();
   void count_signals();
-  /// Marks were met in the program's code, so the observer asks for counts.
+  /// Probes were met in the program's code, so the observer asks for counts.
   void counts_are_asked_for() { asked_ = true; }
 
   // One instruction alone: before it, and when it has run and `next` is where the thread goes on.
@@ -88,8 +88,8 @@ class CoreFeeder {
   arch::SlotValues slot_values(const std::uint64_t* slots) const;
   void run_records(std::size_t records, std::size_t from, std::size_t to);
   void run_piece(std::span<const std::uint32_t> ids, std::size_t at, Piece piece);
-  void count_and_cut(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to);
-  void count_up_to_cuts();
+  void count_and_split(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to);
+  void count_up_to_splits();
   void forget_flushed_paths();
   void bound_memory(CorePaths::Path path);
   std::uint64_t element_address(const MemoryOperand& operand, std::uint64_t index) const;
@@ -104,8 +104,8 @@ class CoreFeeder {
   CodeBound code_bound_;
   std::size_t bytes_elsewhere_ = 0;
   bool asked_ = false;
-  std::vector<arch::PathRun> runs_;       // what each record of the trace means to the model
-  std::vector<arch::PathRun> told_runs_;  // those of which something is to be told, where that is not all
+  std::vector<arch::PathRun> runs_;           // what each record of the trace means to the model
+  std::vector<arch::PathRun> reported_runs_;  // those of which something is to be told, where that is not all
   bool any_empty_run_ = false;
   std::uint64_t behind_run_ = 0;  // where the run behind the one that is noted next begins
 };

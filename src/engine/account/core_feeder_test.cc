@@ -271,7 +271,7 @@ class CoreFeederOfWindows : public RunTest {
     count(0, kInstructions | pmu::kInt, pmu::minus(3));
     count(1, kL1Misses, kFar);
     start();
-    ASSERT_TRUE(run_.counting.cuts);
+    ASSERT_TRUE(run_.counting.splits);
     ASSERT_FALSE(run_.counting.at_once);
     core_.cost(kPc)[LoadDram] = 5;
     heard_.at_pmi = [this](const arch::RegisterFile&) {

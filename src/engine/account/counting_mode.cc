@@ -108,7 +108,7 @@ std::uint64_t nearest_time(const pmu::Pmu& pmu) {
 }
 
 /// Whether nothing may overflow that only the core model knows of.
-bool CountingMode::only_told_are_near(const VirtualCpu& cpu) const {
+bool CountingMode::only_reported_are_near(const VirtualCpu& cpu) const {
   std::size_t accumulator = 0;
   for (const pmu::Pmu* pmu : cpu.pmus) {
     if (nearest_time(*pmu) < kFarAway) return false;
@@ -136,7 +136,8 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
   }
   models = cpu.core != nullptr && !fast_forward;
   accumulators = std::make_unique<AccumulatorSet>(std::move(meanings), cpu.core != nullptr, std::move(asleep));
-  cuts = cpu.late_interrupts && only_add && (cpu.core == nullptr || (cpu.phase == nullptr && only_told_are_near(cpu)));
+  splits =
+      cpu.late_interrupts && only_add && (cpu.core == nullptr || (cpu.phase == nullptr && only_reported_are_near(cpu)));
   per_instruction.clear();
   for (std::size_t accumulator = 0; accumulator < accumulators->size(); ++accumulator) {
     const arch::EventMeaning& meaning = (*accumulators)[accumulator];
@@ -144,7 +145,7 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
                                                                   : most_per_instruction(meaning));
   }
   // Elements of REP strings have no bound per block, so they are summed up only where no overflow can be near.
-  count_elements = accumulators->any_memory() && !cuts;
+  count_elements = accumulators->any_memory() && !splits;
   // A block has about nine instructions; of what only some instructions do, fewer.
   // Where registers are stored too, these take a word for two instructions anyway.
   const std::uint32_t instructions_per_word = models ? 2 : 8, others_per_word = models ? 1 : 2;
@@ -157,7 +158,7 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
       const arch::EventMeaning& meaning = pmu->accumulators()[accumulator];
       // What sleeps in the warm-up is sampled in the unit behind it.
       const std::uint64_t headroom = pmu->headroom(accumulator);
-      const bool near = !cuts && (headroom == pmu::Pmu::kAsleep ? !fast_forward : headroom < kFarAway);
+      const bool near = !splits && (headroom == pmu::Pmu::kAsleep ? !fast_forward : headroom < kFarAway);
       if (meaning.memory && near) count_elements = false;
       if (accumulators->modelled(units.size())) {
         if (!models) {
@@ -188,10 +189,10 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
   bool only_instructions = accumulators->any_counted();
   for (std::size_t accumulator = 0; accumulator < accumulators->size(); ++accumulator)
     only_instructions &= !accumulators->counted(accumulator) || counts_instructions((*accumulators)[accumulator]);
-  // Stops that code passes by itself would lose their order among marks; in a phase it passes none.
+  // Stops that code passes by itself would lose their order among probes; in a phase it passes none.
   const bool one = accumulators->size() == 1 || cpu.phase != nullptr;
-  const bool stops_among_marks = cpu.marks && any_near() && cpu.phase == nullptr;
-  const bool budget = !models && one && only_instructions && !branches && !stops_among_marks;
+  const bool stops_among_probes = cpu.probes && any_near() && cpu.phase == nullptr;
+  const bool budget = !models && one && only_instructions && !branches && !stops_among_probes;
   watches_lines = fast_forward && can_watch_lines();
   form = budget ? TraceForm::Budget : any_near() || models ? TraceForm::Spaced : TraceForm::Records;
 }
@@ -204,7 +205,7 @@ TranslationOptions CountingMode::translator_options(const Config& config) const 
   options.count_elements = count_elements;
   options.addresses = models;
   options.risks = risks;
-  options.wants_retirements = cuts && form != TraceForm::Budget;
+  options.wants_retirements = splits && form != TraceForm::Budget;
   options.logs = logs;
   options.brakes = has_lahf() && (risks != 0 || any_near()) &&
                    (form != TraceForm::Budget || config.max_block_instructions <= TranslationOptions::kMostBraked);

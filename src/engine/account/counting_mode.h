@@ -24,7 +24,7 @@ struct CountingMode {
   std::vector<std::uint32_t> per_instruction;  // per accumulator, most occurrences in one instruction
   std::vector<std::uint32_t> units;            // per accumulator, as CountTable has them; 0: its overflow is never near
   bool models = false;                         // threads have a core model, which is told what they do
-  bool cuts = false;                           // overflows are found in the trace, not waited for
+  bool splits = false;                         // overflows are found in the trace, not waited for
   bool count_elements = false;                 // REP strings add to Context::elements
   bool at_once = false;        // a counter may overflow, so what the model is told is played before the thread goes on
   bool watches_lines = false;  // the core, which is told nothing else for now, is told of accesses to some lines
@@ -40,7 +40,7 @@ struct CountingMode {
   TranslationOptions translator_options(const Config& config) const;
 
  private:
-  bool only_told_are_near(const VirtualCpu& cpu) const;
+  bool only_reported_are_near(const VirtualCpu& cpu) const;
 };
 
 /// What may pass before the first counter of time wraps, as core cycles at least.

@@ -70,10 +70,10 @@ TEST_F(SampledRun, TakesTheBudgetFormBetweenUnitsWhereInstructionsAreAllThatIsCo
   EXPECT_EQ(in_units().form, TraceForm::Spaced);
 }
 
-TEST_F(SampledRun, TakesItWithMarksToo) {
+TEST_F(SampledRun, TakesItWithProbesToo) {
   count(0, kSelectInstructions, kFarFromItsOverflow);
   count(1, kL1Misses, kFarFromItsOverflow);
-  cpu_.marks = true;
+  cpu_.probes = true;
   EXPECT_EQ(between_units().form, TraceForm::Budget);
   EXPECT_EQ(between_units().watches_lines, can_watch_lines());
 }
@@ -94,11 +94,11 @@ TEST_F(SampledRun, DoesNotLookAtWhatSleepsBetweenUnitsAndSamplesItInThem) {
   EXPECT_NE(in_units().units[0], 0U);
 }
 
-TEST_F(SampledRun, OutsideOfOneNoStopIsPassedAmongMarks) {
+TEST_F(SampledRun, OutsideOfOneNoStopIsPassedAmongProbes) {
   cpu_.core = nullptr;
   cpu_.phase = nullptr;
   EXPECT_EQ(CountingMode(cpu_).form, TraceForm::Budget);
-  cpu_.marks = true;
+  cpu_.probes = true;
   EXPECT_EQ(CountingMode(cpu_).form, TraceForm::Spaced);
 }
 

@@ -91,8 +91,8 @@ class LoggedTrace::LogWatcher final : public arch::RunWatcher {
   void finished(std::size_t run, std::size_t instruction) override {
     reach(run);
     played_ = instruction + 1;
-    while (told_ < instruction) tell(false);
-    tell(true);
+    while (reported_ < instruction) report(false);
+    report(true);
     before_ = core_.signals();
   }
   /// Records up to `to` have been replayed.
@@ -106,10 +106,10 @@ class LoggedTrace::LogWatcher final : public arch::RunWatcher {
 
  private:
   /// modelled: what the model's signals have changed by since the last time is this instruction's.
-  void tell(bool modelled) {
+  void report(bool modelled) {
     if (!path_) path_.emplace(owner_.path(ids_, at_));
-    const LoggedBlock::LoggedInsn& insn = path_->block.insns[told_];
-    const bool taken = path_->taken(told_);
+    const LoggedBlock::LoggedInsn& insn = path_->block.insns[reported_];
+    const bool taken = path_->taken(reported_);
     const auto counts = owner_.run_.translator->replay().counts_of(insn.facts, taken);
     std::copy(counts.begin(), counts.end(), owner_.tally_.more().begin());
     if (modelled) owner_.tally_.add_signals(owner_.tally_.more());
@@ -118,34 +118,34 @@ class LoggedTrace::LogWatcher final : public arch::RunWatcher {
     } else if (wants_branches_ && insn.facts.branch != arch::BranchKind::None && taken) {
       arch::TakenBranch branch;
       branch.from = insn.pc;
-      branch.to = path_->next_of(told_);
+      branch.to = path_->next_of(reported_);
       branch.kind = insn.facts.branch;
       branch.mispredicted = modelled && core_.last_mispredicted();
       branch.cycle = branch_cycle();
       owner_.tally_.enter_branch(branch);
     }
-    ++told_;
+    ++reported_;
   }
 
-  /// Of the branch that is told, behind which the model has replayed the taken ones up to `played_`.
+  /// Of the branch that is reported, behind which the model has replayed the taken ones up to `played_`.
   std::uint64_t branch_cycle() const {
     if (!wants_branches_) return 0;
     std::size_t behind = 0;
-    for (std::size_t i = told_ + 1; i < played_; ++i) {
+    for (std::size_t i = reported_ + 1; i < played_; ++i) {
       if (path_->block.insns[i].facts.branch != arch::BranchKind::None && path_->taken(i)) ++behind;
     }
-    return core_.cycle_of_branch(behind, path_->block.insns[told_].pc);
+    return core_.cycle_of_branch(behind, path_->block.insns[reported_].pc);
   }
 
   void retire(bool modelled, bool taken) {
     owner_.tally_.count();
     owner_.tally_.clear();
     LogReader registers(owner_, path_->block, path_->slots);
-    while (registers.passed() < told_) registers.pass();
-    owner_.run_.thread->pc = path_->block.insns[told_].pc;
+    while (registers.passed() < reported_) registers.pass();
+    owner_.run_.thread->pc = path_->block.insns[reported_].pc;
     owner_.steps_.begin(false);
     StepInProgress& step = owner_.run_.thread->step;
-    step.told_core = true;
+    step.reported_to_core = true;
     step.signals = {};
     step.load = step.store = step.fetch = {};
     step.mispredicted = modelled && core_.last_mispredicted();
@@ -161,7 +161,7 @@ class LoggedTrace::LogWatcher final : public arch::RunWatcher {
         step.fetch = core_.last_fetch();
     }
     registers.pass();
-    owner_.run_.thread->pc = path_->next_of(told_);
+    owner_.run_.thread->pc = path_->next_of(reported_);
     owner_.core_.advance_time(modelled ? core_.signals() : before_);  // what has been replayed since is of later ones
     owner_.steps_.retire(taken);
     owner_.tally_.look_at_room();
@@ -175,14 +175,14 @@ class LoggedTrace::LogWatcher final : public arch::RunWatcher {
     for (; run_ != run || !runs(to); ++to) run_ += runs(to) ? 1 : 0;
     add_records(to);
   }
-  /// What is left of a record of which something was told.
+  /// What is left of a record of which something was reported.
   void leave_record() {
     if (!path_) return;
     played_ = path_->instructions;
-    while (told_ < path_->instructions) tell(false);
-    owner_.run_.ran += sizeof(std::uint32_t) * told_;
+    while (reported_ < path_->instructions) report(false);
+    owner_.run_.ran += sizeof(std::uint32_t) * reported_;
     path_.reset();
-    told_ = 0;
+    reported_ = 0;
     ++run_;
     ++at_;
   }
@@ -197,10 +197,10 @@ class LoggedTrace::LogWatcher final : public arch::RunWatcher {
   std::span<const std::uint32_t> ids_;
   const arch::CoreFeed& core_;
   arch::CoreSignals before_;
-  std::size_t at_;                  // the record that comes next, or of which something was told
+  std::size_t at_;                  // the record that comes next, or of which something was reported
   std::size_t run_ = 0;             // its number among the runs
-  std::optional<LoggedPath> path_;  // that record's, once something was told of it:
-  std::size_t told_ = 0;            // so many of its instructions,
+  std::optional<LoggedPath> path_;  // that record's, once something was reported of it:
+  std::size_t reported_ = 0;        // so many of its instructions,
   std::size_t played_ = 0;          // of so many that the model has replayed
   bool wants_branches_ = false;
 };
@@ -266,7 +266,7 @@ LoggedPath LoggedTrace::path(std::span<const std::uint32_t> ids, std::size_t at)
   };
 }
 
-// Records [from, to) told to the model under watch.
+// Records [from, to) reported to the model under watch.
 // watched: of what the model tells; returns false, and has done nothing, where that is not possible
 bool LoggedTrace::watch(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to,
                         const arch::SignalSet& watched) {
@@ -336,7 +336,7 @@ std::uint64_t LoggedTrace::enter(std::uint32_t link_from) {
   const Block& block = run_.translator->get(run_.thread->pc, Variant::Logged, link_from);
   const std::uint32_t index = run_.translator->blocks().index_of(block);
   if (link_from != kNone && generation == run_.code_generation()) run_.translator->link(link_from, block);
-  if (block.instructions == 0 || !possible()) return 0;  // perhaps a mark was found just now
+  if (block.instructions == 0 || !possible()) return 0;  // perhaps a probe was found just now
   if (run_.wants_indirect_entry) run_.translator->add_near_entry(index);
   // How far away the overflow is nobody knows: little where there is one event for a few instructions.
   bytes_ = std::min(bytes_, run_.threads.size() == 1 ? kMost : kTurn);

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/account/core_feeder.h"
-#include "engine/account/marks.h"
+#include "engine/account/probes.h"
 #include "engine/account/steps.h"
 #include "engine/account/tally.h"
 
@@ -50,12 +50,12 @@ struct LoggedPath {
 
 class LoggedTrace {
  public:
-  LoggedTrace(Run& run, Tally& tally, CoreFeeder& core, Marks& marks, SingleSteps& steps)
-      : run_(run), tally_(tally), core_(core), marks_(marks), steps_(steps) {}
+  LoggedTrace(Run& run, Tally& tally, CoreFeeder& core, Probes& probes, SingleSteps& steps)
+      : run_(run), tally_(tally), core_(core), probes_(probes), steps_(steps) {}
 
   /// Not where cores fight over lines: turns are short then.
   bool possible() const {
-    return run_.counting.logs && run_.phase == Phase::Unit && !marks_.in_traces() &&
+    return run_.counting.logs && run_.phase == Phase::Unit && !probes_.in_traces() &&
            (run_.threads.size() == 1 || !run_.thread->cpu.core->contends());
   }
   /// Whether the trace is of such blocks.
@@ -89,7 +89,7 @@ class LoggedTrace {
   Run& run_;
   Tally& tally_;
   CoreFeeder& core_;
-  Marks& marks_;
+  Probes& probes_;
   SingleSteps& steps_;
   bool running_ = false;
   std::uint64_t bytes_ = kFewest;

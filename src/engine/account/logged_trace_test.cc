@@ -206,11 +206,11 @@ TEST_F(LoggedTraceTest, IsNoneWhereAnInstructionHasToRunAlone) {
   EXPECT_FALSE(accountant_.logged.running());
 }
 
-TEST_F(LoggedTraceTest, IsNoneAmongMarks) {
+TEST_F(LoggedTraceTest, IsNoneAmongProbes) {
   sample(1000);
   code_.put(2, {0xFF, 0xC0, 0xC3});
-  heard_.thought_of = {{.pc = Pages::pc(2), .time = MarkTime::Before}};
-  accountant_.marks.adopt();
+  heard_.thought_of = {{.pc = Pages::pc(2), .time = ProbeTime::Before}};
+  accountant_.probes.adopt();
   run_.thread->pc = Pages::pc(2);
   EXPECT_EQ(accountant_.logged.enter(kNone), 0U) << "it was found just now";
   EXPECT_FALSE(accountant_.logged.possible());

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "arch/told_whole.h"
+#include "arch/reported_in_full.h"
 
 namespace zs::engine {
 
@@ -51,11 +51,11 @@ bool Phases::follow() {
     translate_anew();
   }
   run_.context.watch_mask = arch::LineSample::kMask;
-  run_.context.mark_note = run_.trace().notes_begin();
+  run_.context.probe_note = run_.trace().notes_begin();
   run_.context.trace_pointer = run_.trace_start = run_.trace().end();
   for (const auto& thread : run_.threads) place(*thread);
   if (run_.counting.watches_lines) watch_more();
-  if (run_.watched.all() && next == Phase::FastForward && ++stretches_ == arch::kStretchesToldWhole) watch_less();
+  if (run_.watched.all() && next == Phase::FastForward && ++stretches_ == arch::kStretchesReportedInFull) watch_less();
   return true;
 }
 

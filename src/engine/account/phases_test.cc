@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "arch/told_whole.h"
+#include "arch/reported_in_full.h"
 #include "engine/test_core.h"
 #include "engine/test_run.h"
 #include "engine/translate/line_watch.h"
@@ -127,7 +127,7 @@ TEST_F(PhasesTest, AThreadThatBeginsBetweenUnitsHasNoCoreYet) {
 TEST_F(PhasesTest, WatchesWhatMattersBeyondL2WhenAllHasBeenWatchedForLong) {
   if (!can_watch_lines()) GTEST_SKIP() << "the processor has no BMI2";
   begin(Phase::FastForward);
-  for (std::uint64_t stretch = 1; stretch < arch::kStretchesToldWhole; ++stretch) {
+  for (std::uint64_t stretch = 1; stretch < arch::kStretchesReportedInFull; ++stretch) {
     follow(Phase::Unit);
     EXPECT_TRUE(follow(Phase::FastForward));
     ASSERT_TRUE(run_.watched.all()) << stretch;
@@ -146,7 +146,7 @@ TEST_F(PhasesTest, WatchesWhatMattersBeyondL2WhenAllHasBeenWatchedForLong) {
 TEST_F(PhasesTest, WhatIsFoundToMatterIsTranslatedAnew) {
   if (!can_watch_lines()) GTEST_SKIP() << "the processor has no BMI2";
   begin(Phase::FastForward);
-  for (std::uint64_t stretch = 0; stretch < arch::kStretchesToldWhole; ++stretch) {
+  for (std::uint64_t stretch = 0; stretch < arch::kStretchesReportedInFull; ++stretch) {
     follow(Phase::Unit);
     follow(Phase::FastForward);
   }

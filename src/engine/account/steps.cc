@@ -16,20 +16,20 @@ constexpr arch::CoreSignals kNoSignals{};
 
 }  // namespace
 
-// tell_core: that the instruction runs, where there is one and it is not told otherwise
-void SingleSteps::begin(bool tell_core) {
+// report_to_core: that the instruction runs, where there is one and it is not told otherwise
+void SingleSteps::begin(bool report_to_core) {
   StepInProgress& step = run_.thread->step;
   const Insn* const found = insns_.find(run_.thread->pc, run_.code->fetch(run_.thread->pc), run_.config.virtual_time);
   if (found == nullptr) return;
   const Insn& insn = step.insn = *found;
   step.active = true;
-  step.mark = marks_.at(insn);
-  if (step.mark.stepped) step.before = run_.registers();
+  step.probe = probes_.at(insn);
+  if (step.probe.stepped) step.before = run_.registers();
   step.rcx_before = run_.context.gpr[kRcx];
   for (std::size_t i = 0; i < insn.memory_count; ++i)
     step.addresses[i] = effective_address(insn.memory[i], insn.next());
-  step.told_core = false;
-  if (tell_core && run_.thread->cpu.core != nullptr) core_.begin_step(step);
+  step.reported_to_core = false;
+  if (report_to_core && run_.thread->cpu.core != nullptr) core_.begin_step(step);
 }
 
 // The instruction at `pc`, which runs or has run among others, as it was when its block was made. Holds until the next
@@ -40,7 +40,7 @@ const Insn& SingleSteps::insn_alone(std::uint64_t pc) {
   return *insn;
 }
 
-// What there is to say of it without addresses and marks.
+// What there is to say of it without addresses and probes.
 arch::Retired SingleSteps::retired_alone(const Insn& insn) {
   arch::Retired retired;
   static_cast<arch::InsnFacts&>(retired) = insn.facts;
@@ -101,7 +101,7 @@ void SingleSteps::retire(bool taken) {
   step.active = false;
   const Insn& insn = step.insn;
   arch::CoreFeed* const core = run_.thread->cpu.core;
-  if (core != nullptr && !step.told_core) core_.run_step(taken, run_.thread->pc);
+  if (core != nullptr && !step.reported_to_core) core_.run_step(taken, run_.thread->pc);
   arch::Retired retired;
   static_cast<arch::InsnFacts&>(retired) = insn.facts;
   retired.taken =
@@ -141,15 +141,15 @@ void SingleSteps::retire(bool taken) {
   else if (run_.phased)
     retired.signals = &kNoSignals;
   if (run_.thread->cpu.pmus.empty()) return;
-  const Mark mark = step.mark;
-  const arch::RegisterFile* const before = mark.stepped ? &step.before : nullptr;
-  if (mark.time == MarkTime::Before) {
-    marks_.reached(insn.pc, before);
+  const Probe probe = step.probe;
+  const arch::RegisterFile* const before = probe.stepped ? &step.before : nullptr;
+  if (probe.time == ProbeTime::Before) {
+    probes_.reached(insn.pc, before);
     if (core != nullptr) core_.advance_time();
   }
   const arch::RegisterFile after = run_.registers();
   tally_.retire(retired, after);
-  if (mark.time == MarkTime::After) marks_.reached(insn.pc, before);
+  if (probe.time == ProbeTime::After) probes_.reached(insn.pc, before);
   tally_.take_pmi(after);
 }
 

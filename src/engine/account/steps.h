@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "engine/account/core_feeder.h"
-#include "engine/account/marks.h"
+#include "engine/account/probes.h"
 #include "engine/account/stepped_insns.h"
 #include "engine/account/tally.h"
 
@@ -12,12 +12,12 @@ namespace zs::engine {
 
 class SingleSteps {
  public:
-  SingleSteps(Run& run, Tally& tally, CoreFeeder& core, Marks& marks)
-      : run_(run), tally_(tally), core_(core), marks_(marks) {}
+  SingleSteps(Run& run, Tally& tally, CoreFeeder& core, Probes& probes)
+      : run_(run), tally_(tally), core_(core), probes_(probes) {}
 
   /// The instruction at the thread's pc is about to run alone.
-  /// tell_core  that it runs, where there is a core and it is not told otherwise
-  void begin(bool tell_core);
+  /// report_to_core  that it runs, where there is a core and it is not told otherwise
+  void begin(bool report_to_core);
   /// It has run, and the thread's pc is where it led.
   void retire(bool taken);
   /// The instruction at `pc` has run among others and went straight on to `next`; the registers are those after it.
@@ -37,7 +37,7 @@ class SingleSteps {
   Run& run_;
   Tally& tally_;
   CoreFeeder& core_;
-  Marks& marks_;
+  Probes& probes_;
   SteppedInsns insns_;
 };
 

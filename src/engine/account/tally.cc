@@ -13,7 +13,7 @@ void Tally::begin() {
 
 Allowance Tally::allowance() const {
   Allowance allowed;
-  if (run_.counting.cuts) return allowed;
+  if (run_.counting.splits) return allowed;
   std::size_t accumulator = 0;
   for (const pmu::Pmu* pmu : run_.thread->cpu.pmus) {
     for (std::size_t own = 0; own < pmu->accumulators().size(); ++own, ++accumulator) {
@@ -171,7 +171,7 @@ void Tally::add_signals(std::span<std::uint64_t> sums, const arch::CoreSignals& 
   for (std::size_t accumulator = 0; accumulator < run_.counting.accumulators->size(); ++accumulator) {
     if (!run_.counting.accumulators->modelled(accumulator)) continue;
     const std::uint64_t now = (*run_.counting.accumulators)[accumulator].of_signals(signals);
-    const std::uint64_t before = std::exchange(run_.thread->accumulators_told[accumulator], now);
+    const std::uint64_t before = std::exchange(run_.thread->accumulators_reported[accumulator], now);
     if (run_.in_unit()) sums[accumulator] += now - before;
   }
 }
@@ -197,7 +197,7 @@ bool Tally::adds_up() {
   return true;
 }
 
-void Tally::count_and_cut(std::span<const std::uint32_t> ids, const BeforeCut& before_cut) {
+void Tally::count_and_split(std::span<const std::uint32_t> ids, const BeforeSplit& before_split) {
   look_at_room();
   clear();
   for (std::size_t at = 0; at != ids.size();) {
@@ -205,24 +205,24 @@ void Tally::count_and_cut(std::span<const std::uint32_t> ids, const BeforeCut& b
     const std::size_t within = run_.translator->blocks().counts().add_within(now, room_, totals_);
     at += within;
     if (within == now.size()) continue;
-    add_path(run_.translator->replay().sums_to(ids[at]), at, before_cut);
+    add_path(run_.translator->replay().sums_to(ids[at]), at, before_split);
     ++at;
   }
   count(totals_);
 }
 
-void Tally::count_into_and_cut(std::uint32_t block, unsigned instructions, const BeforeCut& before_cut) {
+void Tally::count_into_and_split(std::uint32_t block, unsigned instructions, const BeforeSplit& before_split) {
   look_at_room();
   clear();
-  add_path(run_.translator->replay().sums_into(block, instructions), 0, before_cut);
+  add_path(run_.translator->replay().sums_into(block, instructions), 0, before_split);
   count(totals_);
 }
 
 /// sums  what its instructions bring, as SuperblockReplay::sums_to has it
-void Tally::add_path(std::span<const std::uint16_t> sums, std::size_t record, const BeforeCut& before_cut) {
+void Tally::add_path(std::span<const std::uint16_t> sums, std::size_t record, const BeforeSplit& before_split) {
   const std::size_t accumulators = run_.counting.accumulators->size();
   const auto instructions = static_cast<unsigned>(sums.size() / accumulators - 1);
-  // From one cut to the next: what instructions `from` to `to` bring.
+  // From one split to the next: what instructions `from` to `to` bring.
   unsigned from = 0;
   const auto bring = [&](unsigned to, std::size_t accumulator) {
     return static_cast<std::uint64_t>(sums[to * accumulators + accumulator] - sums[from * accumulators + accumulator]);
@@ -249,14 +249,14 @@ void Tally::add_path(std::span<const std::uint16_t> sums, std::size_t record, co
     probe(guess + 1);
     while (beyond - to > 1) probe(to + (beyond - to) / 2);
     add_up_to(to + 1);
-    if (before_cut) before_cut(record, from);
-    cut();
+    if (before_split) before_split(record, from);
+    split();
   }
   add_up_to(instructions);
 }
 
 /// Counts totals_, which overflow something with their last instruction.
-void Tally::cut() {
+void Tally::split() {
   std::span<const std::uint64_t> left = totals_;
   for (pmu::Pmu* pmu : run_.thread->cpu.pmus) left = left.subspan(pmu->pass(left));
   std::fill(totals_.begin(), totals_.end(), 0);
@@ -265,12 +265,12 @@ void Tally::cut() {
 }
 
 // Of a budget trace: which instruction it is does not matter where nothing but instructions is counted.
-void Tally::count_and_cut_instructions(std::uint64_t instructions) {
+void Tally::count_and_split_instructions(std::uint64_t instructions) {
   look_at_room();
   while (instructions > room_[0]) {
     instructions -= room_[0] + 1;
     totals_[0] = room_[0] + 1;
-    cut();
+    split();
   }
   totals_[0] = instructions;
   count(totals_);
@@ -283,8 +283,8 @@ void Tally::retire(const arch::Retired& retired, const arch::RegisterFile& after
 void Tally::take_pmi(const arch::RegisterFile& after) {
   const VirtualCpu& cpu = run_.thread->cpu;
   if (cpu.pmi_requested != nullptr && !*cpu.pmi_requested && (cpu.phase_over == nullptr || !*cpu.phase_over)) return;
-  if (!run_.counting.cuts || cpu.core == nullptr) return run_.observer().pmi(run_.shown(), after);
-  if (run_.observer().pmi_ahead(run_.shown(), after)) cpu.core->keep_signals(run_.thread->signals_at_cuts);
+  if (!run_.counting.splits || cpu.core == nullptr) return run_.observer().pmi(run_.shown(), after);
+  if (run_.observer().pmi_ahead(run_.shown(), after)) cpu.core->keep_signals(run_.thread->signals_at_splits);
 }
 
 }  // namespace zs::engine

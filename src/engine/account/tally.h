@@ -57,15 +57,15 @@ class Tally {
   std::span<std::uint64_t> more() { return more_; }
   /// The sums and more() together overflow nothing. Then the sums hold both.
   bool adds_up();
-  /// Hears of each cut before it is made: where the instruction ends that overflows a counter, in that record behind so
-  /// many instructions of its path. Of a path alone the record is 0.
-  using BeforeCut = std::function<void(std::size_t record, unsigned instructions)>;
-  /// Counts records, and cuts where one overflows a counter.
-  void count_and_cut(std::span<const std::uint32_t> ids, const BeforeCut& before_cut = {});
+  /// Hears of each split before it is made: where the instruction ends that overflows a counter, in that record behind
+  /// so many instructions of its path. Of a path alone the record is 0.
+  using BeforeSplit = std::function<void(std::size_t record, unsigned instructions)>;
+  /// Counts records, and splits where one overflows a counter.
+  void count_and_split(std::span<const std::uint32_t> ids, const BeforeSplit& before_split = {});
   /// The same of the first instructions of a block.
-  void count_into_and_cut(std::uint32_t block, unsigned instructions, const BeforeCut& before_cut = {});
+  void count_into_and_split(std::uint32_t block, unsigned instructions, const BeforeSplit& before_split = {});
   /// Of a budget trace: which instruction it is does not matter where nothing but instructions is counted.
-  void count_and_cut_instructions(std::uint64_t instructions);
+  void count_and_split_instructions(std::uint64_t instructions);
 
   void retire(const arch::Retired& retired, const arch::RegisterFile& after);
   void take_pmi(const arch::RegisterFile& after);
@@ -77,8 +77,8 @@ class Tally {
 
  private:
   /// sums  what a path's instructions bring, as SuperblockReplay::sums_to has it
-  void add_path(std::span<const std::uint16_t> sums, std::size_t record, const BeforeCut& before_cut);
-  void cut();
+  void add_path(std::span<const std::uint16_t> sums, std::size_t record, const BeforeSplit& before_split);
+  void split();
   arch::TakenBranch taken(const PathBranch& branch, std::uint64_t target, std::size_t behind) const;
 
   Run& run_;

@@ -127,7 +127,7 @@ class TallyOfWindows : public TallyTest {
     count(0, kBranches | pmu::kInt, pmu::minus(kBranchesOfAWindow));
     count(1, kInstructions, kFar);
     start();
-    ASSERT_TRUE(run_.counting.cuts);
+    ASSERT_TRUE(run_.counting.splits);
     heard_.at_pmi = [this](const arch::RegisterFile&) {
       ends_.push_back(counter(1));
       EXPECT_EQ(counter(0), 0U);

@@ -126,7 +126,7 @@ std::vector<std::uint64_t> TranslationCache::key() const {
   key.insert(key.end(), of_code.begin(), of_code.end());
   for (const std::string* path : {&run_.program.exe_path, &run_.program.interpreter_path})
     key.push_back(hash_of(std::span<const char>(*path)));
-  key.push_back(run_.thread->cpu.marks ? 1 : 0);  // whether the program's own marks are looked for
+  key.push_back(run_.thread->cpu.probes ? 1 : 0);  // whether the program's own probes are looked for
   return key;
 }
 

@@ -15,7 +15,7 @@
 namespace zs::engine {
 namespace {
 
-constexpr int kTellsOfMemory = 0x7A73;  // siginfo_t::si_errno, which sigqueue() leaves 0
+constexpr int kAboutMemory = 0x7A73;  // siginfo_t::si_errno, which sigqueue() leaves 0
 
 std::uint64_t ids_of(const Thread& thread) {
   return static_cast<std::uint64_t>(thread.process->pid) << 32 | static_cast<std::uint32_t>(thread.id.tid);
@@ -74,7 +74,7 @@ std::uint64_t where_it_waits_for_memory(std::int32_t pid, std::int32_t tid) {
 }  // namespace
 
 // Of all signals these are never blocked, and their handler is always the engine's.
-void EngineLock::tell_holder_that_waits() const {
+void EngineLock::warn_holder_that_waits() const {
   const std::uint64_t ids = owner_ids_.load();
   const std::int32_t pid = pid_of(ids), tid = tid_of(ids);
   if (tid == 0) return;
@@ -83,13 +83,13 @@ void EngineLock::tell_holder_that_waits() const {
   siginfo_t info{};
   info.si_signo = SIGTRAP;
   info.si_code = SI_QUEUE;
-  info.si_errno = kTellsOfMemory;
+  info.si_errno = kAboutMemory;
   info.si_value.sival_ptr = reinterpret_cast<void*>(pc);
   raw_syscall(SYS_rt_tgsigqueueinfo, pid, tid, SIGTRAP, &info);
 }
 
 std::uint64_t EngineLock::where_it_waited_for_memory(const siginfo_t& info) {
-  if (info.si_signo != SIGTRAP || info.si_code != SI_QUEUE || info.si_errno != kTellsOfMemory) return 0;
+  if (info.si_signo != SIGTRAP || info.si_code != SI_QUEUE || info.si_errno != kAboutMemory) return 0;
   return reinterpret_cast<std::uint64_t>(info.si_value.sival_ptr);
 }
 
@@ -142,7 +142,7 @@ void EngineLock::await(Thread& thread) {
     const long result = raw_syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&thread.may_run), FUTEX_WAIT_PRIVATE, 0,
                                     &look_again, nullptr, 0);
     if (result != -ETIMEDOUT) continue;
-    if (often) tell_holder_that_waits();
+    if (often) warn_holder_that_waits();
     recover_from_dead_owner();
     recover_from_dead_tracer(thread);
   }

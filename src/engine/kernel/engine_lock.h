@@ -70,7 +70,7 @@ class EngineLock {
   void give_to(Thread* thread);
   void recover_from_dead_owner();
   void recover_from_dead_tracer(Thread& thread);
-  void tell_holder_that_waits() const;
+  void warn_holder_that_waits() const;
   Thread* first_that_may_run() const;
 
   std::atomic<Thread*> spinning_{nullptr};

@@ -39,7 +39,7 @@ void GuestCode::translated(std::uint64_t page) {
 
 void GuestCode::code_changed(std::uint64_t start, std::uint64_t end) {
   fetch_range_ = {};
-  marks_.code_changed();
+  probes_.code_changed();
   run_.invalidate(start, end);
 }
 
@@ -56,7 +56,7 @@ bool GuestCode::handle_write(std::uint64_t address) {
   for (const std::uint64_t page : {first, first + kPageSize}) {
     if (!run_.map.code().is_protected(page)) continue;
     if (page != first && address + 64 <= page) continue;
-    marks_.code_changed();
+    probes_.code_changed();
     run_.invalidate(page, page + kPageSize);
     run_.map.code().unprotect(page);
     if (page == first) {

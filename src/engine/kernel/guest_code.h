@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "engine/account/marks.h"
+#include "engine/account/probes.h"
 #include "engine/kernel/written_files.h"
 #include "engine/memory/code_protection.h"
 #include "engine/run.h"
@@ -19,11 +19,11 @@ using isa::kLongestInstruction;
 
 class GuestCode final : public CodeSource, public CodeListener {
  public:
-  GuestCode(Run& run, Marks& marks, WrittenFiles& written) : run_(run), marks_(marks), written_(written) {}
+  GuestCode(Run& run, Probes& probes, WrittenFiles& written) : run_(run), probes_(probes), written_(written) {}
 
   // ---- CodeSource
   std::span<const std::uint8_t> fetch(std::uint64_t pc) override;
-  Mark mark(const Insn& insn) override { return marks_.at(insn); }
+  Probe probe(const Insn& insn) override { return probes_.at(insn); }
   bool may_change_unseen(std::uint64_t pc) override;
   void translated(std::uint64_t page) override;
 
@@ -45,7 +45,7 @@ class GuestCode final : public CodeSource, public CodeListener {
 
  private:
   Run& run_;
-  Marks& marks_;
+  Probes& probes_;
   WrittenFiles& written_;
   std::uint64_t open_page_ = 0;
   bool translates_anew_ = false;

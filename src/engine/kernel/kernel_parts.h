@@ -37,9 +37,9 @@ struct KernelParts {
   ProcessTurns process_turns;
   TranslationCache cache{run};
   WrittenFiles written_files{run.map.mappings()};
-  GuestCode code{run, accountant.marks, written_files};
+  GuestCode code{run, accountant.probes, written_files};
   CodeFiles code_files{run, code, written_files};
-  MappingReports mappings{run, accountant.marks, cache, written_files};
+  MappingReports mappings{run, accountant.probes, cache, written_files};
   CodeEntry entry{run};
   SignalEntry signal_entry{run, entry};
   SignalGate gate{run};

@@ -32,7 +32,7 @@ void MappingReports::report(std::uint64_t address, std::uint64_t length) {
       mapping.inode = found->file->inode;
     }
     run_.observer().mapped(run_.shown(), mapping);
-    marks_.adopt();
+    probes_.adopt();
     address = found->end;
   }
 }

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "engine/account/marks.h"
+#include "engine/account/probes.h"
 #include "engine/cache/translation_cache.h"
 #include "engine/kernel/written_files.h"
 #include "engine/run.h"
@@ -13,14 +13,14 @@ namespace zs::engine {
 
 class MappingReports {
  public:
-  MappingReports(Run& run, Marks& marks, TranslationCache& cache, WrittenFiles& written)
-      : run_(run), marks_(marks), cache_(cache), written_(written) {}
+  MappingReports(Run& run, Probes& probes, TranslationCache& cache, WrittenFiles& written)
+      : run_(run), probes_(probes), cache_(cache), written_(written) {}
 
   void report(std::uint64_t address, std::uint64_t length);
 
  private:
   Run& run_;
-  Marks& marks_;
+  Probes& probes_;
   TranslationCache& cache_;
   WrittenFiles& written_;
 };

@@ -10,13 +10,13 @@ void RecordedThreads::announce(Thread& thread) {
   thread.core = thread.cpu.core;
   std::size_t accumulators = 0;
   for (const pmu::Pmu* pmu : thread.cpu.pmus) accumulators += pmu->accumulators().size();
-  thread.accumulators_told.assign(accumulators, 0);
+  thread.accumulators_reported.assign(accumulators, 0);
   if (thread.core != nullptr) {
-    thread.time_told = thread.core->signals();
+    thread.time_reported = thread.core->signals();
     thread.core->wait_until(thread.core_time);
   }
   thread.announced = true;
-  CoreFeeder::tell_wishes(thread.cpu);
+  CoreFeeder::pass_wishes(thread.cpu);
   accountant_.phases.place(thread);
 }
 

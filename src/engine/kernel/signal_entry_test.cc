@@ -343,10 +343,10 @@ TEST_F(SignalEntryTest, TheEngineRunsWithoutTheProgramsAlignmentCheck) {
 /// Somebody who waits for the lock says that its holder slept for memory, at that place.
 class SleeperForMemory : public SignalEntryTest {
  protected:
-  static constexpr int kTellsOfMemory = 0x7A73;  // as EngineLock has it
+  static constexpr int kAboutMemory = 0x7A73;  // as EngineLock has it
 
   void tell(std::uint64_t slept_at, std::uint64_t pc) {
-    arrival_.info.si_errno = kTellsOfMemory;
+    arrival_.info.si_errno = kAboutMemory;
     arrival_.info.si_value.sival_ptr = reinterpret_cast<void*>(slept_at);
     arrive(SIGTRAP, SI_QUEUE, pc);
     ASSERT_EQ(EngineLock::where_it_waited_for_memory(arrival_.info), slept_at);

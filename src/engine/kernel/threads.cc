@@ -275,7 +275,7 @@ void Threads::begin_forked(std::int32_t shown, int seat, const CloneRequest& req
   for (const auto& other : run.threads) {
     if (other.get() != &thread) parts_.stacks.take_from(*other);
   }
-  // There until the recording forgets them: their cores still play then, and keep signals (Thread::signals_at_cuts).
+  // There until the recording forgets them: their cores still play then, and keep signals (Thread::signals_at_splits).
   std::vector<std::unique_ptr<Thread>> others;
   for (auto& other : run.threads) {
     if (other.get() != &thread) others.push_back(std::move(other));
@@ -306,7 +306,7 @@ void Threads::begin_forked(std::int32_t shown, int seat, const CloneRequest& req
   if ((request.flags & CLONE_SETTLS) != 0) run.set_fs_base(request.tls);
   run.observer().in_forked_child();
   others.clear();
-  thread.signals_at_cuts.clear();  // of windows that are the parent's
+  thread.signals_at_splits.clear();  // of windows that are the parent's
   if (!run.config.inherit) be_unrecorded();
   parts_.accountant.core.forget_all_paths();
   parts_.cache.in_forked_child();
@@ -357,7 +357,7 @@ void Threads::exit_thread(int status) {
 // A vfork child's are its parent's.
 void Threads::keep_translations() {
   if (parts_.run.thread->process->vfork_child) return;
-  if (parts_.accountant.marks.met()) parts_.cache.stop();
+  if (parts_.accountant.probes.met()) parts_.cache.stop();
   parts_.cache.end();
 }
 

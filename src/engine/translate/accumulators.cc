@@ -166,44 +166,44 @@ void CountTable::sum_group(std::size_t group, std::span<const std::uint32_t> ids
   }
 }
 
-// Four at a time, the last of them masked: where a mark comes cannot be foreseen, so one branch asks for it and no loop
-// ends there.
+// Four at a time, the last of them masked: where a probe comes cannot be foreseen, so one branch asks for it and no
+// loop ends there.
 // The first group of accumulators finds where to stop, the others follow it there.
-std::size_t CountTable::add_up_to_marked(std::span<const std::uint32_t> records,
+std::size_t CountTable::add_up_to_probed(std::span<const std::uint32_t> records,
                                          std::span<std::uint32_t> running) const {
   constexpr std::size_t kOfTwo = 2 * kSummedAtOnce;  // two sums
-  static_assert(kMarkedRecord == 1u << 31, "the bit that MOVMSKPS takes");
+  static_assert(kProbedRecord == 1u << 31, "the bit that MOVMSKPS takes");
   alignas(16) static constexpr std::uint16_t kFirst[4][8] = {{}, {0xFFFF}, {0xFFFF, 0xFFFF}, {0xFFFF, 0xFFFF, 0xFFFF}};
   const __m128i zero = _mm_setzero_si128();
   std::size_t count = records.size();
   for (std::size_t group = 0; group < groups_; ++group) {
     const RowReader rows(rows_.data(), group, groups_);
-    const auto row = [&](std::size_t at) { return rows.row(records[at] & ~kMarkedRecord); };
+    const auto row = [&](std::size_t at) { return rows.row(records[at] & ~kProbedRecord); };
     WideSums sums = WideSums::load(running.data() + group * 8);
     __m128i a = zero, b = zero;
     std::size_t at = 0, end = 0;
-    for (bool marked = false; !marked && at < count;) {
+    for (bool probed = false; !probed && at < count;) {
       end = std::min(count, at + kOfTwo);
       for (; at + 4 <= end; at += 4) {
         const auto four = _mm_castsi128_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(&records[at])));
-        const auto marks = static_cast<unsigned>(_mm_movemask_ps(four));
-        if (marks != 0) {
-          const auto whole = static_cast<unsigned>(std::countr_zero(marks));
+        const auto probes = static_cast<unsigned>(_mm_movemask_ps(four));
+        if (probes != 0) {
+          const auto whole = static_cast<unsigned>(std::countr_zero(probes));
           const auto if_before = [&](unsigned i) {
             return _mm_and_si128(row(at + i), _mm_set1_epi16(static_cast<short>(kFirst[whole][i])));
           };
           a = _mm_add_epi16(a, _mm_add_epi16(if_before(0), if_before(2)));
           b = _mm_add_epi16(b, if_before(1));
           at += whole;
-          marked = true;
+          probed = true;
           break;
         }
         a = _mm_add_epi16(a, _mm_add_epi16(row(at), row(at + 2)));
         b = _mm_add_epi16(b, _mm_add_epi16(row(at + 1), row(at + 3)));
       }
-      for (; !marked && at < end; ++at) {
-        marked = (records[at] & kMarkedRecord) != 0;
-        if (marked) break;
+      for (; !probed && at < end; ++at) {
+        probed = (records[at] & kProbedRecord) != 0;
+        if (probed) break;
         a = _mm_add_epi16(a, row(at));
       }
       sums.add(std::exchange(a, zero));

@@ -17,8 +17,8 @@ namespace zs::engine {
 /// Bound on the occurrences of one event in one instruction that is not a REP string.
 inline constexpr std::uint32_t kMaxPerInstruction = 4;
 
-/// Set in a record of TraceForm::Records: its block began with a mark.
-inline constexpr std::uint32_t kMarkedRecord = 1u << 31;
+/// Set in a record of TraceForm::Records: its block began with a probe.
+inline constexpr std::uint32_t kProbedRecord = 1u << 31;
 
 class AccumulatorSet {
  public:
@@ -133,10 +133,10 @@ class CountTable {
 
   /// Accumulators, rounded up to whole groups of eight.
   std::size_t padded_accumulators() const { return groups_ * 8; }
-  /// running[accumulator] += occurrences over the records up to the first marked one. Made for few at a time.
+  /// running[accumulator] += occurrences over the records up to the first probed one. Made for few at a time.
   /// running: padded_accumulators() long; at most 2^24 records may be added to one
   /// returns  how many were added
-  std::size_t add_up_to_marked(std::span<const std::uint32_t> records, std::span<std::uint32_t> running) const;
+  std::size_t add_up_to_probed(std::span<const std::uint32_t> records, std::span<std::uint32_t> running) const;
 
   /// totals[accumulator] += occurrences over the exits `ids`, of which there are at most kMostWithin, as long as all
   /// accumulators stay within room[accumulator].

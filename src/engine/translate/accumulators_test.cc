@@ -61,8 +61,8 @@ TEST(CountTable, SumsEveryAccumulatorOverRepeatedExits) {
   }
 }
 
-// Every place of the mark, across the groups of four and the stretches that fit 16 bits.
-TEST(CountTable, AddsExactlyWhatLiesBeforeTheFirstMarkedRecord) {
+// Every place of the probe, across the groups of four and the stretches that fit 16 bits.
+TEST(CountTable, AddsExactlyWhatLiesBeforeTheFirstProbedRecord) {
   for (const std::size_t accumulators : {1U, 9U}) {
     const AccumulatorSet set{std::vector<arch::EventMeaning>(accumulators)};
     CountTable table(set, std::vector<std::uint32_t>(accumulators, 0));
@@ -73,17 +73,17 @@ TEST(CountTable, AddsExactlyWhatLiesBeforeTheFirstMarkedRecord) {
       table.add_exit(counts);
     }
     for (const std::size_t length : {0U, 1U, 3U, 4U, 5U, 63U, 1500U}) {
-      for (std::size_t marked = 0; marked <= length; marked += length > 100 ? 41 : 1) {
+      for (std::size_t probed = 0; probed <= length; probed += length > 100 ? 41 : 1) {
         std::vector<std::uint32_t> records(length);
         for (std::size_t i = 0; i < length; ++i) records[i] = length > 100 ? 4 : static_cast<std::uint32_t>(i % 5);
-        if (marked < length) records[marked] |= kMarkedRecord;
-        if (marked + 2 < length) records[marked + 2] |= kMarkedRecord;
+        if (probed < length) records[probed] |= kProbedRecord;
+        if (probed + 2 < length) records[probed + 2] |= kProbedRecord;
         std::vector<std::uint32_t> running(table.padded_accumulators(), 7);
-        EXPECT_EQ(table.add_up_to_marked(records, running), marked);
+        EXPECT_EQ(table.add_up_to_probed(records, running), probed);
         std::vector<std::uint64_t> plain(accumulators, 7);
-        table.sum(std::span(records).first(marked), plain);
+        table.sum(std::span(records).first(probed), plain);
         for (std::size_t accumulator = 0; accumulator < accumulators; ++accumulator)
-          EXPECT_EQ(running[accumulator], plain[accumulator]) << length << ' ' << marked;
+          EXPECT_EQ(running[accumulator], plain[accumulator]) << length << ' ' << probed;
       }
     }
   }

@@ -124,7 +124,7 @@ struct Block {
   std::uint16_t instructions = 0;
   std::uint16_t exits = 0;
   Variant variant = Variant::Full;
-  MarkTime mark = MarkTime::None;  // of its first instruction
+  ProbeTime probe = ProbeTime::None;  // of its first instruction
   bool dead = false;
   std::uint8_t met_indirectly = 0;       // by so many indirect branches, by way of C++
   std::uint16_t module = 0;              // of a snapshot: the one that it was made of (stored_code.h); 0: it is new

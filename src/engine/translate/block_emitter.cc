@@ -54,7 +54,7 @@ void BlockEmitter::emit(const Path& path, Block& block, std::uint32_t index, boo
   block_ = &block;
   index_ = index;
   looks_up_directly_ = looks_up_directly;
-  block.mark = path.mark;
+  block.probe = path.probe;
   block.entry = out_.here();
   block.cold_entry = cold_.here();
   state_ = {};
@@ -190,9 +190,9 @@ void BlockEmitter::note_access(InsnMeta& meta) const {
 }
 
 void BlockEmitter::emit_plain(const Insn& insn) {
-  const bool marked =
-      block_->mark != MarkTime::None && insn.pc == block_->pc;  // one note is enough for the list's room
-  if (options_.watched != nullptr && block_->variant == Variant::Full && !marked && options_.watched->contains(insn.pc))
+  const bool probed =
+      block_->probe != ProbeTime::None && insn.pc == block_->pc;  // one note is enough for the list's room
+  if (options_.watched != nullptr && block_->variant == Variant::Full && !probed && options_.watched->contains(insn.pc))
     LineWatch::emit(insn, state_.stand_in, out_, cold_);
   std::uint8_t bytes[16];
   state_.stand_in.copy(insn, bytes);
@@ -331,8 +331,8 @@ void BlockEmitter::emit_log(const InsnSlots& slots) {
 
 std::uint32_t BlockEmitter::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, bool taken) {
   const unsigned instructions = state_.instructions;
-  const MarkTime mark = instructions == 0 ? MarkTime::None : block_->mark;
-  const std::uint32_t id = store_.add_exit(*block_, mark, running_, std::max(state_.slots, state_.risky));
+  const ProbeTime probe = instructions == 0 ? ProbeTime::None : block_->probe;
+  const std::uint32_t id = store_.add_exit(*block_, probe, running_, std::max(state_.slots, state_.risky));
   Exit& exit = store_.exit(id);  // written where it stays, like a meta
   exit.kind = kind;
   exit.pc = pc;

@@ -18,7 +18,7 @@ BlockStore::BlockStore(const AccumulatorSet& accumulators, std::span<const std::
   blocks_.reserve(std::size_t{1} << 18);
   for (auto* blocks : {&common_blocks_, &near_blocks_}) blocks->reserve(std::size_t{1} << 18);
   exits_.reserve(std::size_t{1} << 20);
-  exit_marks_.reserve(std::size_t{1} << 20);
+  exit_probes_.reserve(std::size_t{1} << 20);
   metas_.reserve(std::size_t{1} << 22);
   counts_.reserve(std::size_t{1} << 20);
   clear();
@@ -32,7 +32,7 @@ void BlockStore::clear() {
   common_blocks_.assign(1, 0);
   near_blocks_.clear();
   exits_.assign(kFirstExit, Exit{});
-  exit_marks_.assign(kFirstExit, MarkTime::None);
+  exit_probes_.assign(kFirstExit, ProbeTime::None);
   metas_.clear();
   counts_.clear();
   const std::vector<std::uint32_t> nothing(tallies_ ? accumulators_.size() : 0, 0);
@@ -44,7 +44,7 @@ void BlockStore::clear() {
 }
 
 std::size_t BlockStore::bytes() const {
-  const std::size_t exit = sizeof(Exit) + sizeof(MarkTime) + (tallies_ ? counts_.bytes_of_exit() : 0);
+  const std::size_t exit = sizeof(Exit) + sizeof(ProbeTime) + (tallies_ ? counts_.bytes_of_exit() : 0);
   constexpr std::size_t kMapped = 32;  // by_pc_, measured: cc1
   return exits_.size() * exit + metas_.size() * sizeof(InsnMeta) + blocks_.size() * (sizeof(Block) + kMapped);
 }
@@ -57,11 +57,11 @@ std::uint32_t BlockStore::begin(Block& block) {
   return static_cast<std::uint32_t>(blocks_.size());
 }
 
-std::uint32_t BlockStore::add_exit(Block& block, MarkTime mark, std::span<const std::uint32_t> counts,
+std::uint32_t BlockStore::add_exit(Block& block, ProbeTime probe, std::span<const std::uint32_t> counts,
                                    unsigned least_words) {
   const std::uint32_t id = block.first_exit + block.exits++;
   exits_.emplace_back();
-  exit_marks_.push_back(mark);
+  exit_probes_.push_back(probe);
   if (tallies_) counts_.add_exit(counts, least_words);
   return id;
 }
@@ -77,7 +77,7 @@ const Block& BlockStore::add(const Block& block) {
 void BlockStore::begin_at(std::uint32_t first_meta, std::uint32_t first_exit) {
   metas_.place(first_meta);
   exits_.place(first_exit);
-  exit_marks_.place(first_exit);
+  exit_probes_.place(first_exit);
   if (tallies_) counts_.begin_at(first_exit);
 }
 
@@ -86,7 +86,7 @@ std::uint32_t BlockStore::reserve_exits(std::uint32_t count) {
   const std::vector<std::uint32_t> nothing(accumulators_.size(), 0);
   for (std::uint32_t i = 0; i < count; ++i) {
     exits_.emplace_back();
-    exit_marks_.push_back(MarkTime::None);
+    exit_probes_.push_back(ProbeTime::None);
     counts_.add_exit(nothing);
   }
   return first;
@@ -160,7 +160,7 @@ bool BlockStore::restore(const Snapshot& from, const SnapshotFacts& facts, const
     return false;
   if (blocks_.empty() || exits_.size() < kFirstExit) return false;
   if (common_blocks_.size() + near_blocks_.size() != blocks_.size()) return false;
-  exit_marks_.assign(exits_.size(), MarkTime::None);
+  exit_probes_.assign(exits_.size(), ProbeTime::None);
   dead_ = facts.dead;
   const bool counted = counts_.restore(from, facts, tallies_ ? exits_.size() : 0);
   if (!counted || !by_pc_.restore(from, blocks_.size()) || !stored_.restore(from, blocks_)) return false;
@@ -179,7 +179,8 @@ bool BlockStore::is_consistent(const Block& block, const FilledCode& code) const
          (block.direct_entry == 0 || own.contains(block.direct_entry)) && block.hashed_entry == 0 &&
          (block.cold_entry >= code.cold.start && block.cold_entry <= code.cold.end) &&
          lies_in(block.first_meta, block.instructions, metas_.size()) && block.first_exit >= kFirstExit &&
-         lies_in(block.first_exit, block.exits, exits_.size()) && block.mark == MarkTime::None && !block.unseen_changes;
+         lies_in(block.first_exit, block.exits, exits_.size()) && block.probe == ProbeTime::None &&
+         !block.unseen_changes;
 }
 
 // What is patched, and what is jumped to, lies in the code cache. That the lists of exits end is not looked at here,

@@ -49,8 +49,8 @@ class BlockStore {
   Exit& exit(std::uint32_t id) { return exits_[id]; }
   std::size_t exits() const { return exits_.size(); }
   const Block& block_of(std::uint32_t exit) const { return blocks_[exits_[exit].block]; }
-  /// Whether a record of this exit says that a mark was reached.
-  MarkTime mark_of(std::uint32_t exit) const { return exit_marks_[exit]; }
+  /// Whether a record of this exit says that a probe was reached.
+  ProbeTime probe_of(std::uint32_t exit) const { return exit_probes_[exit]; }
   /// What is needed to tell the state at instruction `at` of `block`.
   const InsnMeta& meta(const Block& block, std::uint64_t at) const { return metas_[block.first_meta + at]; }
   /// Of the instructions of `block`.
@@ -95,7 +95,7 @@ class BlockStore {
   /// One more exit of `block`; to be filled in where it stays.
   /// counts, least_words: as CountTable has them, where exits stand for counts
   /// returns its id
-  std::uint32_t add_exit(Block& block, MarkTime mark, std::span<const std::uint32_t> counts, unsigned least_words);
+  std::uint32_t add_exit(Block& block, ProbeTime probe, std::span<const std::uint32_t> counts, unsigned least_words);
   /// The block is made, and is found from now on. The reference holds until the next call.
   const Block& add(const Block& block);
   /// The metas and exits that come next have these numbers; nothing is known of those before them. For a block that is
@@ -153,7 +153,7 @@ class BlockStore {
   GrowingArray<Block> blocks_;
   GrowingArray<std::uint32_t> common_blocks_, near_blocks_;  // blocks_ by where they lie
   GrowingArray<Exit> exits_;
-  GrowingArray<MarkTime> exit_marks_;  // by exit: apart, because every record is looked up
+  GrowingArray<ProbeTime> exit_probes_;  // by exit: apart, because every record is looked up
   GrowingArray<InsnMeta> metas_;
   CountTable counts_;
   BlockMap by_pc_;

@@ -36,7 +36,7 @@ class BlockStoreTest : public testing::Test {
       ++block.instructions;
     }
     for (const std::uint32_t count : exits) {
-      const std::uint32_t id = store_.add_exit(block, MarkTime::None, {&count, 1}, 1);
+      const std::uint32_t id = store_.add_exit(block, ProbeTime::None, {&count, 1}, 1);
       store_.exit(id).block = index;
     }
     store_.add(block);
@@ -109,13 +109,13 @@ TEST_F(BlockStoreTest, LocatesSideExitsByWhereThoseOfTheNextBlockBegin) {
   EXPECT_EQ(store_.locate_side_exit(kCold + 50), second);
 }
 
-TEST_F(BlockStoreTest, KeepsTheMarkOfEachExit) {
+TEST_F(BlockStoreTest, KeepsTheProbeOfEachExit) {
   Block block;
   block.pc = kPc;
   store_.begin(block);
   const std::uint32_t count = 1;
-  EXPECT_EQ(store_.mark_of(store_.add_exit(block, MarkTime::Before, {&count, 1}, 1)), MarkTime::Before);
-  EXPECT_EQ(store_.mark_of(store_.add_exit(block, MarkTime::None, {&count, 1}, 1)), MarkTime::None);
+  EXPECT_EQ(store_.probe_of(store_.add_exit(block, ProbeTime::Before, {&count, 1}, 1)), ProbeTime::Before);
+  EXPECT_EQ(store_.probe_of(store_.add_exit(block, ProbeTime::None, {&count, 1}, 1)), ProbeTime::None);
 }
 
 TEST_F(BlockStoreTest, ReservedExitsCountNothingAndAreNoBlocks) {
@@ -167,8 +167,8 @@ TEST(BlockStore, KeepsNoCountsWhereExitsStandForNone) {
   block.pc = kPc;
   store.begin(block);
   const std::size_t before = store.bytes();
-  EXPECT_EQ(store.add_exit(block, MarkTime::None, {}, 0), BlockStore::kFirstExit);
-  EXPECT_EQ(store.bytes() - before, sizeof(Exit) + sizeof(MarkTime));
+  EXPECT_EQ(store.add_exit(block, ProbeTime::None, {}, 0), BlockStore::kFirstExit);
+  EXPECT_EQ(store.bytes() - before, sizeof(Exit) + sizeof(ProbeTime));
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ struct Context {
   /// 1: the rest of a block with a stop runs, with the trace pointer kPastStops farther; what follows may not run in
   /// Variant::Near.
   std::uint8_t past_stop;      // 127h
-  std::uint64_t mark_note;     // 128h  where the next mark or line is noted (MarkNote, LineWatch)
+  std::uint64_t probe_note;    // 128h  where the next probe or line is noted (ProbeNote, LineWatch)
   std::uint64_t restart;       // 130h  trace pointer at which Variant::Full goes on behind that rest; 0: C++ sees to it
   std::uint64_t restarted;     // 138h  it has gone on there since C++ was left
   std::uint64_t period_start;  // 140h  `restart` behind a stop that is passed
@@ -75,13 +75,13 @@ struct Context {
 /// More than a block has instructions.
 inline constexpr std::uint64_t kPastStops = 256;
 
-/// A mark in a trace of which only the pointer counts. Other notes in the same list are numbers of lines (LineWatch),
+/// A probe in a trace of which only the pointer counts. Other notes in the same list are numbers of lines (LineWatch),
 /// which are below 2^58.
-struct MarkNote {
-  static constexpr std::uint32_t kIsMark = 1U << 31;
+struct ProbeNote {
+  static constexpr std::uint32_t kIsProbe = 1U << 31;
 
   std::uint32_t pointer;  // of the stolen register, before what the exit adds
-  std::uint32_t exit;     // of the block that began with the mark, with kIsMark
+  std::uint32_t exit;     // of the block that began with the probe, with kIsProbe
 };
 
 /// The state at a stop that translated code has passed by itself, in the registers of the translation.

@@ -23,7 +23,7 @@ enum EmittedSetup : std::uint16_t {
   kAddresses = 8,  // TranslationOptions::addresses
   kElements = 16,  // TranslationOptions::count_elements
   kUnseen = 32,    // the piece may change without notice
-  kMarked = 64,    // its first instruction is marked
+  kProbed = 64,    // its first instruction is probed
   kRisky = 128,    // any instruction may have the event
   kWatched = 256,  // TranslationOptions::watched: instructions in the first eight bytes
 };
@@ -91,10 +91,10 @@ L5:
   lea rax, [r12+r8*8+0x8]
   mov ecx, 0x6
   shrx rax, rax, rcx
-  mov rcx, [mark_note]
+  mov rcx, [probe_note]
   mov [rcx], rax
   lea rcx, [rcx+0x8]
-  mov [mark_note], rcx
+  mov [probe_note], rcx
   mov rax, [watch_rax]
   jmp L2
 L6:
@@ -103,10 +103,10 @@ L6:
   lea rax, [r8]
   mov ecx, 0x6
   shrx rax, rax, rcx
-  mov rcx, [mark_note]
+  mov rcx, [probe_note]
   mov [rcx], rax
   lea rcx, [rcx+0x8]
-  mov [mark_note], rcx
+  mov [probe_note], rcx
   mov rax, [watch_rax]
   jmp L4
 exit 0x1: Indirect by rcx, 5 retired
@@ -689,7 +689,7 @@ entry:
 exit 0x1: Indirect by rcx, 2 retired
 )"},
 
-{"AMarkIsABitOfTheRecord", TraceForm::Records, kMarked, Variant::Full, 8,
+{"AProbeIsABitOfTheRecord", TraceForm::Records, kProbed, Variant::Full, 8,
  "FF C0 C3", R"(
 ; inc eax
 ; ret
@@ -856,7 +856,7 @@ entry:
 exit 0x1: Indirect by rcx, 2 retired
 )"},
 
-{"InTheBudgetFormAMarkIsNotedBesideTheTrace", TraceForm::Budget, kMarked, Variant::Full, 8,
+{"InTheBudgetFormAProbeIsNotedBesideTheTrace", TraceForm::Budget, kProbed, Variant::Full, 8,
  "8B 07 C3", R"(
 ; mov eax, [rdi]
 ; ret
@@ -866,11 +866,11 @@ entry:
   mov [slot_rcx], rcx
   pop rcx
   mov [slot_scratch], rax
-  mov rax, [mark_note]
+  mov rax, [probe_note]
   mov [rax], r11d
   mov dword ptr [rax+0x4], 0x80000001
   lea rax, [rax+0x8]
-  mov [mark_note], rax
+  mov [probe_note], rax
   mov rax, [slot_scratch]
   lea r11, [r11+0x2]
   mov dword ptr [r11], 0x1
@@ -880,7 +880,7 @@ entry:
 exit 0x1: Indirect by rcx, 2 retired
 )"},
 
-{"AMarkIsNotedBeforeWhatTheBrakeCountedIsPutRight", TraceForm::Budget, kMarked | kBrakes, Variant::Full, 8,
+{"AProbeIsNotedBeforeWhatTheBrakeCountedIsPutRight", TraceForm::Budget, kProbed | kBrakes, Variant::Full, 8,
  "39 C8 74 02 8B 07 C3", R"(
 ; cmp eax, ecx
 ; jz guest+6
@@ -896,11 +896,11 @@ entry:
   mov [slot_rcx], rcx
   pop rcx
   mov [slot_scratch], rax
-  mov rax, [mark_note]
+  mov rax, [probe_note]
   mov [rax], r11d
   mov dword ptr [rax+0x4], 0x80000001
   lea rax, [rax+0x8]
-  mov [mark_note], rax
+  mov [probe_note], rax
   mov rax, [slot_scratch]
   mov [slot_rax], rax
   movzx eax, cx
@@ -914,11 +914,11 @@ L2:
   jmp step_done
 L3:
   mov [slot_scratch], rax
-  mov rax, [mark_note]
+  mov rax, [probe_note]
   mov [rax], r11d
   mov dword ptr [rax+0x4], 0x80000003
   lea rax, [rax+0x8]
-  mov [mark_note], rax
+  mov [probe_note], rax
   mov rax, [slot_scratch]
   lea r11, [r11-0x2]
   jmp L4
@@ -930,7 +930,7 @@ exit 0x2: Direct guest, 0 retired
 exit 0x3: Direct guest+6, 2 retired
 )"},
 
-{"NoMarkIsInABlockCloseToAnOverflow", TraceForm::Budget, kMarked | kBrakes, Variant::Near, 8,
+{"NoProbeIsInABlockCloseToAnOverflow", TraceForm::Budget, kProbed | kBrakes, Variant::Near, 8,
  "39 C8 74 02 8B 07 C3", R"(
 ; cmp eax, ecx
 ; jz guest+6

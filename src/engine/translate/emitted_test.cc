@@ -48,8 +48,8 @@ class CaseSource final : public CodeSource {
     return std::span(bytes).subspan(at - pc).first(std::min<std::size_t>(15, pc + bytes.size() - at));
   }
   bool may_change_unseen(std::uint64_t /*at*/) override { return (setup_ & kUnseen) != 0; }
-  Mark mark(const Insn& insn) override {
-    return {.time = (setup_ & kMarked) != 0 && insn.pc == pc ? MarkTime::Before : MarkTime::None};
+  Probe probe(const Insn& insn) override {
+    return {.time = (setup_ & kProbed) != 0 && insn.pc == pc ? ProbeTime::Before : ProbeTime::None};
   }
   void translated(std::uint64_t /*page*/) override {}
 
@@ -79,7 +79,7 @@ class Names {
                                                           {offsetof(Context, slot_far), "slot_far"},
                                                           {offsetof(Context, exit_id), "exit_id"},
                                                           {offsetof(Context, slot_scratch), "slot_scratch"},
-                                                          {offsetof(Context, mark_note), "mark_note"},
+                                                          {offsetof(Context, probe_note), "probe_note"},
                                                           {offsetof(Context, watch_mask), "watch_mask"},
                                                           {offsetof(Context, watch_rcx), "watch_rcx"},
                                                           {offsetof(Context, watch_rax), "watch_rax"},

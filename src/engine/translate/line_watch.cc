@@ -62,10 +62,10 @@ void LineWatch::emit(const Insn& insn, const StandIn& stand_in, Emitter& out, Em
   emit_address(cold, kRax, operand, 0, stand_in);
   cold.mov_imm(kRcx, arch::LineSample::kFirstBit);
   cold.shift_rax_right_by_rcx();
-  cold.load(kRcx, offsetof(Context, mark_note));
+  cold.load(kRcx, offsetof(Context, probe_note));
   for (const unsigned byte : {0x48, 0x89, 0x01}) cold.u8(byte);  // mov [rcx], rax
   cold.add_disp(kRcx, sizeof(std::uint64_t));
-  cold.store(offsetof(Context, mark_note), kRcx);
+  cold.store(offsetof(Context, probe_note), kRcx);
   cold.load(kRax, offsetof(Context, watch_rax));
   cold.jmp(back);
 }

@@ -1,6 +1,6 @@
 // In code that nothing is modelled of: tells of accesses to one line in thirty-two (arch::LineSample), from which the
 // core model learns what lies in its last-level cache. In front of an instruction with a plain operand stands a test of
-// its address that writes no flags; the lines in question are noted in the list in which a budget trace notes marks.
+// its address that writes no flags; the lines in question are noted in the list in which a budget trace notes probes.
 //
 // In a program's first units, in front of every instruction; later only of those that were seen to ask beyond L2: what
 // hits L2 changes nothing behind it. Most programs have some dozens.

@@ -71,7 +71,7 @@ class WatchedCode {
   }
   std::vector<std::uint64_t> take_notes() {
     const auto* const first = reinterpret_cast<const std::uint64_t*>(at(kNotes));
-    std::vector<std::uint64_t> notes(first, first + (context().mark_note - at(kNotes)) / sizeof *first);
+    std::vector<std::uint64_t> notes(first, first + (context().probe_note - at(kNotes)) / sizeof *first);
     forget_notes();
     return notes;
   }
@@ -83,7 +83,7 @@ class WatchedCode {
   std::uint64_t code() const { return at(kCode); }
   std::uint64_t cold_code() const { return at(kCold); }
   Context& context() const { return *static_cast<Context*>(pages_); }
-  void forget_notes() { context().mark_note = at(kNotes); }
+  void forget_notes() { context().probe_note = at(kNotes); }
 
   void* const pages_ =
       mmap(nullptr, kPages* kPageSize, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -9,10 +9,10 @@ namespace zs::engine {
 
 void RecordEmitter::emit(Emitter& out, std::uint32_t exit_id) const {
   const Exit& exit = store_.exit(exit_id);
-  const bool marked = store_.mark_of(exit_id) != MarkTime::None;
+  const bool probed = store_.probe_of(exit_id) != ProbeTime::None;
   switch (options_.form) {
     case TraceForm::Records:
-      emit_store(out, exit_id | (marked ? kMarkedRecord : 0));
+      emit_store(out, exit_id | (probed ? kProbedRecord : 0));
       out.add_disp(kTracePointer, 4);
       break;
     case TraceForm::Spaced: {
@@ -22,7 +22,7 @@ void RecordEmitter::emit(Emitter& out, std::uint32_t exit_id) const {
       break;
     }
     case TraceForm::Budget:
-      if (marked) emit_mark_note(out, exit_id);
+      if (probed) emit_probe_note(out, exit_id);
       if (exit.advance != 0) out.add_disp(kTracePointer, exit.advance);
       if (!exit.near && !exit.quiet) emit_store(out, exit_id);
       break;
@@ -37,15 +37,15 @@ void RecordEmitter::emit_store(Emitter& out, std::uint32_t record) const {
 }
 
 // Before the append, so that the note is there when that runs into the guard.
-void RecordEmitter::emit_mark_note(Emitter& out, std::uint32_t exit_id) {
+void RecordEmitter::emit_probe_note(Emitter& out, std::uint32_t exit_id) {
   out.store(offsetof(Context, slot_scratch), kRax);
-  out.load(kRax, offsetof(Context, mark_note));
+  out.load(kRax, offsetof(Context, probe_note));
   for (const unsigned byte : {0x44, 0x89, 0x18}) out.u8(byte);  // mov [rax], r11d
-  static_assert(offsetof(MarkNote, pointer) == 0 && offsetof(MarkNote, exit) == 4 && kTracePointer == kR11);
+  static_assert(offsetof(ProbeNote, pointer) == 0 && offsetof(ProbeNote, exit) == 4 && kTracePointer == kR11);
   for (const unsigned byte : {0xC7, 0x40, 0x04}) out.u8(byte);  // mov dword [rax + 4], imm32
-  out.u32(exit_id | MarkNote::kIsMark);
-  out.add_disp(kRax, sizeof(MarkNote));
-  out.store(offsetof(Context, mark_note), kRax);
+  out.u32(exit_id | ProbeNote::kIsProbe);
+  out.add_disp(kRax, sizeof(ProbeNote));
+  out.store(offsetof(Context, probe_note), kRax);
   out.load(kRax, offsetof(Context, slot_scratch));
 }
 

@@ -19,7 +19,7 @@ class RecordEmitter {
 
  private:
   void emit_store(Emitter& out, std::uint32_t record) const;
-  static void emit_mark_note(Emitter& out, std::uint32_t exit_id);
+  static void emit_probe_note(Emitter& out, std::uint32_t exit_id);
 
   const TraceBuffer& trace_;
   const BlockStore& store_;

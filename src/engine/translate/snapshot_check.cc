@@ -98,7 +98,7 @@ bool SnapshotCheck::same_exit(std::uint32_t id) const {
   return a.pc == b.pc && a.target == b.target && a.patch_after == b.patch_after && a.branch_after == b.branch_after &&
          a.stub == b.stub && a.block == b.block && a.instructions == b.instructions && a.advance == b.advance &&
          a.kind == b.kind && a.taken == b.taken && a.brake == b.brake && a.near == b.near && a.quiet == b.quiet &&
-         a.risky == b.risky && store_.mark_of(id) == made_.mark_of(id);
+         a.risky == b.risky && store_.probe_of(id) == made_.probe_of(id);
 }
 
 // The jumps that links change: the last five bytes of an exit, and where its branch leads.

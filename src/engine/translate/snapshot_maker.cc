@@ -83,7 +83,7 @@ std::uint16_t SnapshotMaker::number_of(std::uint64_t first_page, std::uint64_t e
 
 // A block is a function of the bytes on its path alone, unless it says what lies behind them.
 bool SnapshotMaker::can_be_stored(const Block& block) const {
-  if (block.dead || block.unseen_changes || block.mark != MarkTime::None || block.instructions == 0) return false;
+  if (block.dead || block.unseen_changes || block.probe != ProbeTime::None || block.instructions == 0) return false;
   for (std::uint32_t id = block.first_exit; id < block.first_exit + block.exits; ++id) {
     switch (store_.exit(id).kind) {
       case ExitKind::Refused:
@@ -129,7 +129,7 @@ void SnapshotMaker::add_blocks(SnapshotWriter& out) {
   for (std::uint32_t index = 0; index < blocks.size(); ++index) {
     Block& block = blocks[index];
     block.hashed_entry = 0;
-    block.mark = MarkTime::None;
+    block.probe = ProbeTime::None;
     block.unseen_changes = false;
     block.dead |= index == 0;
     block.module = block.dead ? kNoModule : module_of_[index];

@@ -15,7 +15,7 @@
 #include "engine/isa_names.h"
 #include "engine/translate/address_slots.h"
 #include "engine/translate/block.h"
-#include "engine/translate/code_marks.h"
+#include "engine/translate/code_probes.h"
 #include "engine/translate/trace_record.h"
 #include "isa/decode.h"
 #include "isa/flag_writer.h"
@@ -31,7 +31,7 @@ class CodeSource {
   /// Whether the bytes at `pc` may change without notice: executable shared memory, which another view may write.
   virtual bool may_change_unseen(std::uint64_t pc) = 0;
   /// Whether somebody wants to hear of `insn`, which is about to be translated.
-  virtual Mark mark(const Insn& insn) = 0;
+  virtual Probe probe(const Insn& insn) = 0;
   /// Page number `page` (address / 4096) now has translations.
   virtual void translated(std::uint64_t page) = 0;
 };
@@ -126,7 +126,7 @@ class PathSteps {
 struct Path {
   PathSteps steps;
   std::vector<std::uint64_t> calls;      // return addresses of calls that the path is in
-  MarkTime mark = MarkTime::None;        // of its first instruction
+  ProbeTime probe = ProbeTime::None;     // of its first instruction
   ExitKind end_kind = ExitKind::Direct;  // how it goes on after the last step, unless that step says
   std::uint64_t end_pc = 0;
   bool terminated = false;  // the last step leaves by itself
@@ -136,7 +136,7 @@ struct Path {
     steps.clear();
     calls.clear();
     terminated = full = false;
-    mark = MarkTime::None;
+    probe = ProbeTime::None;
   }
   /// Whether there is a place for a brake behind the first instruction.
   bool has_brake() const {

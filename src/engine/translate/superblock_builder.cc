@@ -118,10 +118,10 @@ inline std::optional<ExitKind> SuperblockBuilder::refusal(PathStep& step) {
   if (walk_.variant == Variant::Quiet && (walk_.unseen || counts_near(insn, false))) return ExitKind::NeedsStep;
   if (walk_.variant != Variant::Step) {
     if (needs_step(insn)) return ExitKind::NeedsStep;
-    if (const Mark mark = source_.mark(insn)) {
+    if (const Probe probe = source_.probe(insn)) {
       if (path_.steps.size() > 1) return ExitKind::Direct;
-      if (mark.stepped || walk_.variant == Variant::Near) return ExitKind::NeedsStep;
-      path_.mark = mark.time;
+      if (probe.stepped || walk_.variant == Variant::Near) return ExitKind::NeedsStep;
+      path_.probe = probe.time;
     }
   }
   if (insn.flow == Flow::Refused) return ExitKind::Refused;
@@ -187,7 +187,7 @@ bool SuperblockBuilder::worth_following(std::uint64_t target) const {
 inline bool SuperblockBuilder::go_on(std::uint64_t& at) {
   PathStep& step = path_.steps.back();
   const Insn& insn = step.insn;
-  if (path_.mark == MarkTime::After) return end(ExitKind::Direct, insn.next());
+  if (path_.probe == ProbeTime::After) return end(ExitKind::Direct, insn.next());
   switch (insn.flow) {
     case Flow::Plain: at = insn.next(); return true;
     case Flow::Jump:

@@ -37,11 +37,11 @@ class Pieces final : public CodeSource {
     return fetched_;
   }
   bool may_change_unseen(std::uint64_t pc) override { return pc == unseen; }
-  Mark mark(const Insn& insn) override { return insn.pc == marked ? mark_there : Mark{}; }
+  Probe probe(const Insn& insn) override { return insn.pc == probed ? probe_there : Probe{}; }
   void translated(std::uint64_t /*page*/) override {}
 
-  std::uint64_t unseen = 0, marked = 0;
-  Mark mark_there{.time = MarkTime::Before};
+  std::uint64_t unseen = 0, probed = 0;
+  Probe probe_there{.time = ProbeTime::Before};
 
  private:
   std::map<std::uint64_t, std::uint8_t> bytes_;
@@ -135,16 +135,16 @@ TEST_F(SuperblockBuilderTest, CodeThatMayChangeIsNotFollowedFromCodeThatMayNot) 
   expect_end(collect(), ExitKind::Direct, 4);
 }
 
-TEST_F(SuperblockBuilderTest, AMarkBeginsABlockOfItsOwn) {
+TEST_F(SuperblockBuilderTest, AProbeBeginsABlockOfItsOwn) {
   code_.put(kPc, {kInc, kInc, kRet});
-  code_.marked = kPc + 2;
+  code_.probed = kPc + 2;
   EXPECT_THAT(pcs(collect()), ElementsAre(0));
-  EXPECT_EQ(collect().mark, MarkTime::None);
-  EXPECT_EQ(collect(Variant::Full, kPc + 2).mark, MarkTime::Before);
+  EXPECT_EQ(collect().probe, ProbeTime::None);
+  EXPECT_EQ(collect(Variant::Full, kPc + 2).probe, ProbeTime::Before);
   EXPECT_THAT(pcs(collect()), ElementsAre(0));
-  code_.mark_there.time = MarkTime::After;
+  code_.probe_there.time = ProbeTime::After;
   EXPECT_THAT(pcs(collect(Variant::Full, kPc + 2)), ElementsAre(2));
-  code_.mark_there.stepped = true;
+  code_.probe_there.stepped = true;
   expect_end(collect(Variant::Full, kPc + 2), ExitKind::NeedsStep, 2);
 }
 

@@ -27,10 +27,10 @@ class Pages final : public CodeSource {
     return std::span(page->second).subspan(offset, std::min<std::size_t>(15, page->second.size() - offset));
   }
   bool may_change_unseen(std::uint64_t /*pc*/) override { return false; }
-  Mark mark(const Insn& insn) override { return marks ? marks(insn) : Mark{}; }
+  Probe probe(const Insn& insn) override { return probes ? probes(insn) : Probe{}; }
   void translated(std::uint64_t /*page*/) override {}
 
-  std::function<Mark(const Insn&)> marks;
+  std::function<Probe(const Insn&)> probes;
 
  private:
   std::map<std::uint64_t, Bytes> pages_;

@@ -18,7 +18,7 @@ class TraceBuffer {
   static constexpr std::size_t kMostBytes = 4 << 20;
   static constexpr std::size_t kGuardBytes = 64 << 10;
   static constexpr std::size_t kSlotBytes = 2 * kBytes + kPageSize;  // and of the block that runs into the guard
-  static constexpr std::size_t kNoteBytes = sizeof(MarkNote) * kMostBytes + kPageSize;  // likewise
+  static constexpr std::size_t kNoteBytes = sizeof(ProbeNote) * kMostBytes + kPageSize;  // likewise
 
   /// All is mapped already. guard: where the trace ends; slots, notes: where those begin
   TraceBuffer(std::uint64_t guard, std::uint64_t slots, std::uint64_t notes)
@@ -48,7 +48,7 @@ class TraceBuffer {
   std::uint32_t slot_number_at(std::uint64_t pointer) const {
     return static_cast<std::uint32_t>((2 * pointer + slots_bias() - slots_) / sizeof(std::uint64_t));
   }
-  /// Where a budget trace notes the marks it meets (MarkNote). Room for one at each of its instructions, so nothing
+  /// Where a budget trace notes the probes it meets (ProbeNote). Room for one at each of its instructions, so nothing
   /// guards it.
   std::uint64_t notes_begin() const { return notes_; }
 

@@ -50,7 +50,7 @@ class PendingFills {
     std::size_t place = end_++;
     for (; place != first_ && fills[(place - 1) & mask].completes > completes; --place)
       fills[place & mask] = fills[(place - 1) & mask];
-    fills[place & mask] = {completes, line, told_++};
+    fills[place & mask] = {completes, line, reported_++};
     std::uint64_t& until = until_[bucket(line)];
     until = std::max(until, completes);
   }
@@ -100,7 +100,7 @@ class PendingFills {
   static constexpr unsigned kBucketBits =
       12;  // measured (a chase beyond L2): with 10, one in ten searches in vain, which costs a tenth of the time
   std::uint32_t entries_;
-  std::uint32_t told_ = 0;
+  std::uint32_t reported_ = 0;
   // What is there is fills_[first_] up to fills_[end_], of a ring of a power of two.
   std::size_t first_ = 0, end_ = 0;
   std::vector<Fill> fills_;

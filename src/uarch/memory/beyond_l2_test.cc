@@ -17,8 +17,8 @@ TEST(BeyondL2, TellsOnceOfWhatIsNotedInTwoStretches) {
   noted.skipped();
   for (const std::uint64_t pc : {1, 3, 1}) noted.note(pc);
   EXPECT_THAT(noted.take(), ElementsAre(1));
-  EXPECT_TRUE(noted.told(1));
-  EXPECT_FALSE(noted.told(3));
+  EXPECT_TRUE(noted.reported(1));
+  EXPECT_FALSE(noted.reported(3));
   noted.skipped();
   for (const std::uint64_t pc : {1, 2, 3}) noted.note(pc);
   EXPECT_THAT(noted.take(), ElementsAre(2, 3));

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "arch/core_feed.h"
-#include "arch/told_whole.h"
+#include "arch/reported_in_full.h"
 #include "uarch/cache/line.h"
 #include "uarch/flat_map.h"
 #include "uarch/memory/beyond_l2.h"
@@ -118,8 +118,8 @@ class LastLevelSample {
     MissRate& own = rates.by_instruction[instruction];
     own.grow_old(stretches_);
     rates.all.grow_old(stretches_);
-    const bool told_whole = stretches_ <= arch::kStretchesToldWhole;
-    if (has(line) && (told_whole || askers_.told(instruction) || seen_.find(line) != nullptr)) {
+    const bool in_full = stretches_ <= arch::kStretchesReportedInFull;
+    if (has(line) && (in_full || askers_.reported(instruction) || seen_.find(line) != nullptr)) {
       const bool found = there();
       own.add(!found);
       rates.all.add(!found);

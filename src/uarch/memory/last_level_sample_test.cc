@@ -64,7 +64,7 @@ TEST(LastLevelSample, OtherLinesAreHitsWhileNobodyKnowsAnything) {
 
 TEST(LastLevelSample, ALineThatWasNeverToldOfIsMissingOnlyForInstructionsThatAreToldOf) {
   LastLevelSample sample(parameters(), 1);
-  for (std::uint64_t stretch = 0; stretch < arch::kStretchesToldWhole; ++stretch) sample.end_stretch();
+  for (std::uint64_t stretch = 0; stretch < arch::kStretchesReportedInFull; ++stretch) sample.end_stretch();
   EXPECT_FALSE(sample.in_l2(0, of_class(2), 10)) << "while everything is told of";
   for (int times = 0; times < 2; ++times) {
     sample.end_stretch();

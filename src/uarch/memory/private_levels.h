@@ -207,7 +207,7 @@ class PrivateLevels : public CoherentLevels<Parts> {
   }
 
   /// L1 has asked for the line.
-  [[gnu::always_inline]] void tell_sample(unsigned core, Line line) {
+  [[gnu::always_inline]] void report_to_sample(unsigned core, Line line) {
     if (LastLevelSample::has(line) && sample_ != nullptr) sample_->access(core, line);
   }
 
@@ -234,7 +234,7 @@ class PrivateLevels : public CoherentLevels<Parts> {
     }
     count(core, CoreSignal::L2OwnPrefetchMiss);
     const Arrival arrival = ask_beyond_l2(core, line, now, false, false);
-    tell_sample(core, line);
+    report_to_sample(core, line);
     own.requests.add(line, arrival.complete, own.dispatched);
     insert_l2(core, line, arrival.flags | kPrefetched);
     return true;
@@ -257,7 +257,7 @@ class PrivateLevels : public CoherentLevels<Parts> {
     Arrival arrival{.source = Source::L2};
     if (const auto slot = own.l2.find(line); slot != L2::kNoSlot) {
       count(core, events.hit);
-      tell_sample(core, line);
+      report_to_sample(core, line);
       own.l2.touch(slot);
       arrival.flags = without(own.l2.flags(slot), kPrefetched);
       own.l2.set_flags(slot, arrival.flags);
@@ -274,7 +274,7 @@ class PrivateLevels : public CoherentLevels<Parts> {
     if (!fetched) note_asker(core);
     if (!fetched && is_unseen_in_l2(core, line)) {
       count(core, events.hit);
-      tell_sample(core, line);
+      report_to_sample(core, line);
       arrival.complete = own.to_l2.take(now, parameters_.l2_gap_cycles) + parameters_.l2.load_to_use_cycles;
       arrival.flags = kExclusive;
       insert_l2(core, line, arrival.flags);
@@ -283,7 +283,7 @@ class PrivateLevels : public CoherentLevels<Parts> {
     count(core, events.miss);
     const std::uint64_t start = own.requests.free_at(now);
     arrival = ask_beyond_l2(core, line, start, exclusive, fetched);
-    tell_sample(core, line);
+    report_to_sample(core, line);
     own.requests.add(line, arrival.complete, own.dispatched);
     insert_l2(core, line, arrival.flags);
     prefetch_behind_l2(core, line, now, request, true);

@@ -1,5 +1,5 @@
 // A program that never was: blocks of the C library, run in an order, with outcomes and with addresses that are drawn,
-// and a runner that cuts what ran into paths. For tests and benchmarks. The same seeds give the same stream.
+// and a runner that splits what ran into paths. For tests and benchmarks. The same seeds give the same stream.
 #pragma once
 
 #include <algorithm>
@@ -258,7 +258,7 @@ class SyntheticSlots {
   std::uint8_t used_ = 0;
 };
 
-enum class Cut : std::uint8_t {
+enum class PathEnds : std::uint8_t {
   AtBranches,  // behind each branch, and where a run ends
   Anywhere,    // by chance, before and behind branches
   Everywhere,  // behind each instruction
@@ -269,7 +269,7 @@ enum class Cut : std::uint8_t {
 class Runner {
  public:
   struct Options {
-    Cut cut = Cut::AtBranches;
+    PathEnds path_ends = PathEnds::AtBranches;
     std::uint64_t seed = 1;  // of Anywhere
   };
 
@@ -284,7 +284,7 @@ class Runner {
     Random random(options.seed);
     const Executed* const begin = stream.data();
     while (!stream.empty()) {
-      const std::size_t count = length(stream, options.cut, random);
+      const std::size_t count = length(stream, options.path_ends, random);
       starts_.push_back(static_cast<std::size_t>(stream.data() - begin));
       runs_.push_back(run_of(stream.first(count)));
       stream = stream.subspan(count);
@@ -309,14 +309,14 @@ class Runner {
   }
 
  private:
-  static std::size_t length(std::span<const Executed> stream, Cut cut, Random& random) {
-    if (cut == Cut::Everywhere) return 1;
-    if (cut == Cut::Anywhere) return std::min<std::size_t>(stream.size(), 1 + random.below(20));
+  static std::size_t length(std::span<const Executed> stream, PathEnds path_ends, Random& random) {
+    if (path_ends == PathEnds::Everywhere) return 1;
+    if (path_ends == PathEnds::Anywhere) return std::min<std::size_t>(stream.size(), 1 + random.below(20));
     std::size_t count = 0;
     while (count < stream.size() && count < 32) {
       const Executed& last = stream[count++];
       const arch::BranchKind branch = last.instruction.facts.branch;
-      if (cut == Cut::AtIndirect && branch != arch::BranchKind::None && !is_indirect(branch)) continue;
+      if (path_ends == PathEnds::AtIndirect && branch != arch::BranchKind::None && !is_indirect(branch)) continue;
       if (branch != arch::BranchKind::None) break;
       // Nor does a path go on where the program does not.
       if (last.next != last.instruction.pc + last.instruction.length) break;

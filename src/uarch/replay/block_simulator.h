@@ -44,7 +44,7 @@ class BlockSimulator : public StepSimulator<Clock> {
   static void pass_outcome(const BranchOutcome& outcome, Core& core);
   template <typename Core>
   BranchOutcome replay_branch(const SimpleBlock& block, std::uint64_t next, Core& core);
-  void tell_clock(const Segment& segment, const BranchOutcome& outcome);
+  void report_to_clock(const Segment& segment, const BranchOutcome& outcome);
 
  private:
   bool is_hit(std::uint64_t linear, AccessDescriptor descriptor);
@@ -100,8 +100,8 @@ template <typename Core>
 
 /// What became of the branch at the end of the block under way.
 template <typename Clock>
-[[gnu::always_inline]] inline void BlockSimulator<Clock>::tell_clock(const Segment& segment,
-                                                                     const BranchOutcome& outcome) {
+[[gnu::always_inline]] inline void BlockSimulator<Clock>::report_to_clock(const Segment& segment,
+                                                                          const BranchOutcome& outcome) {
   if (outcome.mispredicted) [[unlikely]] {
     core_.clock.mispredict(segment.branch);
   } else if (outcome.btb_miss) [[unlikely]] {
@@ -181,7 +181,7 @@ template <typename Core>
         words = this->template replay_step<false>(*step, words);
       }
     }
-    tell_clock(segment, replay_branch(*block++, run.next, core));
+    report_to_clock(segment, replay_branch(*block++, run.next, core));
     core.clock.end();
   }
   counts_.uops += plan.uops;

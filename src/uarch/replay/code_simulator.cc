@@ -35,7 +35,7 @@ const std::uint64_t* CodeSimulator<Clock>::watch_block(const Plan& plan, const W
   std::size_t told = segment.continues ? std::size_t{0} - block.first : 0;  // the block's next, of which to tell
   const auto over_up_to = [&](std::size_t instruction) {
     if (!watch_.each) told = instruction;
-    for (; told <= instruction; ++told) tell_watcher(block, told, line, {step, end}, segment.timing);
+    for (; told <= instruction; ++told) report_to_watcher(block, told, line, {step, end}, segment.timing);
   };
   last_ = {};
   if constexpr (kTimed) {
@@ -68,15 +68,15 @@ const std::uint64_t* CodeSimulator<Clock>::watch_block(const Plan& plan, const W
   counts_.uops += segment.timing->uops();
   counts_.fused += segment.timing->fused();
   counts_.under_way = {};
-  tell_watcher(block, last, line, {}, nullptr);
+  report_to_watcher(block, last, line, {}, nullptr);
   return words;
 }
 
 /// The block's instruction of that number is over, the steps behind it are to come; fetches of lines below `line` were
 /// all counted. under_way: the block; null: it has ended.
 template <typename Clock>
-void CodeSimulator<Clock>::tell_watcher(const WatchedBlock& block, std::size_t instruction, std::uint64_t line,
-                                        std::span<const Step> behind, const BlockTiming* under_way) {
+void CodeSimulator<Clock>::report_to_watcher(const WatchedBlock& block, std::size_t instruction, std::uint64_t line,
+                                             std::span<const Step> behind, const BlockTiming* under_way) {
   std::uint64_t sum = 0;
   for (const std::uint8_t signal : watch_.signals) sum += signals_.counts[signal];
   if (watch_.signals.empty() || sum != watch_.sum) {
@@ -206,11 +206,11 @@ std::uint64_t CodeSimulator<Clock>::answer_timed(ReplayState& state, std::uint32
       case Callout::End: core.clock.end(); return 1;
       default: CHECK(false, what);
     }
-    simulator.tell_clock(segment, outcome);
+    simulator.report_to_clock(segment, outcome);
     if (is_watched && (outcome.mispredicted || outcome.btb_miss)) {
       core.clock.end();
       simulator.count_uops(state, plan, callout.block + 1U);
-      simulator.tell_watcher(watched(plan, state, blocks, block), segment.instructions - 1U, 0, {}, nullptr);
+      simulator.report_to_watcher(watched(plan, state, blocks, block), segment.instructions - 1U, 0, {}, nullptr);
       return 1;
     }
     core.clock.undo_uneventful();
@@ -510,7 +510,7 @@ void CodeSimulator<Clock>::answer_branch(ReplayState& state, Callout::Kind kind,
     if (watch_.watcher == nullptr) return;
     const Plan& plan = book_.plan(state.run->path, nullptr);
     const WatchedBlock under_watch = watched(plan, state, blocks, block);
-    tell_watcher(under_watch, plan.segments[under_watch.segment].instructions - 1U, 0, {}, nullptr);
+    report_to_watcher(under_watch, plan.segments[under_watch.segment].instructions - 1U, 0, {}, nullptr);
   }
 }
 

@@ -39,7 +39,7 @@ class CodeSimulator : public BlockSimulator<Clock> {
   using BlockSimulator<Clock>::replay_branch;
   using BlockSimulator<Clock>::pass_outcome;
   using BlockSimulator<Clock>::replay_part;
-  using BlockSimulator<Clock>::tell_clock;
+  using BlockSimulator<Clock>::report_to_clock;
 
   /// While run_watched() is under way.
   struct Watch {
@@ -76,8 +76,8 @@ class CodeSimulator : public BlockSimulator<Clock> {
   }
   const std::uint64_t* watch_block(const Plan& plan, const WatchedBlock& block, std::uint64_t line, std::size_t done,
                                    const std::uint64_t* words);
-  void tell_watcher(const WatchedBlock& block, std::size_t instruction, std::uint64_t line,
-                    std::span<const Step> behind, const BlockTiming* under_way);
+  void report_to_watcher(const WatchedBlock& block, std::size_t instruction, std::uint64_t line,
+                         std::span<const Step> behind, const BlockTiming* under_way);
   static WatchedBlock watched(const Plan& plan, const ReplayState& state, const SimpleBlock* blocks,
                               const SimpleBlock& block);
 

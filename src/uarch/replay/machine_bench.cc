@@ -19,7 +19,7 @@ void BM_Machine_Run(benchmark::State& state) {
   const auto stream = program.run(200'000, 7);
   const Depth depth = state.range(1) != 0 ? Depth::Full : Depth::Fast;
   // At the depth `fast` there is code only where nobody asks for branches, as when misses are sampled.
-  MachineOptions options{.depth = depth, .tells_branches = depth == Depth::Full};
+  MachineOptions options{.depth = depth, .reports_branches = depth == Depth::Full};
   if (state.range(2) == 0) options.code_bytes = 0;
   ModelledMachine machine(*find_core_model("skylake-server"), options);
   const auto thread = machine.attach_thread();

@@ -379,7 +379,8 @@ TEST_P(EveryMachineKernel, KeepsTheIdentitiesAtAllTimesAndItsTotalsOnlyGrow) {
   CoreSignals before;
   const unsigned width = GetParam().timing.issue_width;
   for (std::size_t at = 0; at < stream.size(); at += 7) {
-    runner.run(std::span(stream).subspan(at, std::min<std::size_t>(7, stream.size() - at)), {.cut = Cut::Everywhere});
+    runner.run(std::span(stream).subspan(at, std::min<std::size_t>(7, stream.size() - at)),
+               {.path_ends = PathEnds::Everywhere});
     const CoreSignals& now = thread->signals();
     for (std::size_t i = 0; i < arch::kCoreSignals; ++i) ASSERT_GE(now.counts[i], before.counts[i]) << i;
     before = now;
@@ -413,7 +414,7 @@ TEST_P(EveryMachineKernel, AddsNoMoreInAnInstructionThanItPromises) {
   Runner runner(*thread);
   for (const Executed& one : stream) {
     const CoreSignals before = thread->signals();
-    runner.run(std::span(&one, 1), {.cut = Cut::Everywhere});
+    runner.run(std::span(&one, 1), {.path_ends = PathEnds::Everywhere});
     for (std::size_t i = 0; i < static_cast<std::size_t>(CoreSignal::Cycles); ++i) {
       const auto signal = static_cast<CoreSignal>(i);
       const CoreSignal times[] = {CoreSignal::FillBufferPending, CoreSignal::FillBufferFull, CoreSignal::ItlbWalkCycles,
@@ -460,10 +461,10 @@ TEST_P(EveryMachineKernel, GivesEachThreadOfACoreItsOwnCountsAndTime) {
   Runner other_runner(*other, 10'000);  // paths' numbers are the machine's
   std::size_t at = 0;
   for (; at + 333 < one_stream.size(); at += 333) {
-    one_runner.run(std::span(one_stream).subspan(at, 333), {.cut = Cut::Everywhere});
+    one_runner.run(std::span(one_stream).subspan(at, 333), {.path_ends = PathEnds::Everywhere});
   }
   const CoreSignals before = one->signals();
-  other_runner.run(other_stream, {.cut = Cut::Everywhere});
+  other_runner.run(other_stream, {.path_ends = PathEnds::Everywhere});
   // What the one had left open ended when the other came, and nothing else of it changed.
   const CoreSignals after = one->signals();
   EXPECT_LE(after[CoreSignal::Cycles] - before[CoreSignal::Cycles], 2000U);

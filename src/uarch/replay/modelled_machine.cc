@@ -27,7 +27,7 @@ class ModelledMachine::Impl {
 namespace {
 
 CoreModel as_asked(CoreModel model, const MachineOptions& options) {
-  if (options.depth == Depth::Fast && !options.tells_branches) model.branch = without_path(model.branch);
+  if (options.depth == Depth::Fast && !options.reports_branches) model.branch = without_path(model.branch);
   return model;
 }
 

@@ -3,7 +3,7 @@
 //
 // Signals that are no time move with each instruction. Those of time move at the ends of timing blocks, which are where
 // a branch or a serialising instruction retired, a string instruction ended, or 32 instructions went by: places that
-// follow from the program alone, so that nothing depends on how the runner cuts it into paths.
+// follow from the program alone, so that nothing depends on how the runner splits it into paths.
 // Left out: what the kernel does between two instructions; hyper-threads.
 #pragma once
 
@@ -31,7 +31,7 @@ struct MachineOptions {
   Depth depth = Depth::Full;
   // false: nobody asks for mispredictions. At the depth Fast, where they only move time, a tournament predicts then, in
   // place of the core's own predictor: a third of the cost, and up to six times as many of them.
-  bool tells_branches = true;
+  bool reports_branches = true;
   bool sampled = false;  // of the program only units are told, and CoreFeed::accessed() in between
   // 0: a run is replayed when it is told. Otherwise, where there are several threads, it waits until each of them has
   // had its turn, and then their cores replay side by side, the one with the lowest clock first, each up to so many

@@ -1,5 +1,5 @@
-// The whole machine: that how a program is cut into paths does not matter, that it counts what structures searched from
-// end to end count, and that kernels take the time that is known of them.
+// The whole machine: that how a program is split into paths does not matter, that it counts what structures searched
+// from end to end count, and that kernels take the time that is known of them.
 #include "uarch/replay/modelled_machine.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST_P(EveryMachine, CountsWhatPlainStructuresCount) {
   std::size_t at = 0;
   while (at < stream.size()) {
     const std::size_t count = std::min<std::size_t>(stream.size() - at, 1 + random.below(200));
-    runner.run(std::span(stream).subspan(at, count), {.cut = Cut::AtBranches});
+    runner.run(std::span(stream).subspan(at, count), {.path_ends = PathEnds::AtBranches});
     for (std::size_t i = 0; i < count; ++i) plain.run(stream[at + i]);
     at += count;
     ASSERT_EQ(difference(thread->signals(), plain.signals()), "") << "instruction " << at;
@@ -54,28 +54,28 @@ TEST_P(EveryMachine, CountsWhatPlainStructuresCount) {
   EXPECT_GT(thread->signals()[CoreSignal::MispredictedTaken], 100U);
 }
 
-TEST_P(EveryMachine, DoesNotDependOnHowTheStreamIsCut) {
+TEST_P(EveryMachine, DoesNotDependOnHowTheStreamIsSplit) {
   const SyntheticWorkload program(2);
   const auto stream = program.run(40'000, 8);
   for (const Depth depth : {Depth::Fast, Depth::Full}) {
-    ModelledMachine whole_machine(GetParam(), {.depth = depth}), cut_machine(GetParam(), {.depth = depth}),
+    ModelledMachine whole_machine(GetParam(), {.depth = depth}), split_machine(GetParam(), {.depth = depth}),
         single_machine(GetParam(), {.depth = depth});
     const auto whole = whole_machine.attach_thread();
-    const auto cut = cut_machine.attach_thread();
+    const auto split = split_machine.attach_thread();
     const auto single = single_machine.attach_thread();
-    Runner whole_runner(*whole), cut_runner(*cut), single_runner(*single);
+    Runner whole_runner(*whole), split_runner(*split), single_runner(*single);
     Random random(5);
     std::size_t at = 0;
     while (at < stream.size()) {
       const std::size_t count = std::min<std::size_t>(stream.size() - at, 1 + random.below(500));
       const auto part = std::span(stream).subspan(at, count);
-      whole_runner.run(part, {.cut = Cut::AtBranches});
-      cut_runner.run(part, {.cut = Cut::Anywhere, .seed = at});
+      whole_runner.run(part, {.path_ends = PathEnds::AtBranches});
+      split_runner.run(part, {.path_ends = PathEnds::Anywhere, .seed = at});
       // One by one, with all that one instruction tells.
       std::size_t wrong = 0;
       for (const auto& instruction : part) {
         const CoreSignals before = single->signals();
-        single_runner.run(std::span(&instruction, 1), {.cut = Cut::Everywhere});
+        single_runner.run(std::span(&instruction, 1), {.path_ends = PathEnds::Everywhere});
         const CoreSignals& after = single->signals();
         const bool missed = after[CoreSignal::LoadDram] != before[CoreSignal::LoadDram];
         if (missed && single->last_load().source.level != arch::DataLevel::Dram) ++wrong;
@@ -88,7 +88,7 @@ TEST_P(EveryMachine, DoesNotDependOnHowTheStreamIsCut) {
         if (single->last_mispredicted() != (mispredicted != 0)) ++wrong;
       }
       at += count;
-      ASSERT_EQ(difference(whole->signals(), cut->signals()), "") << "instruction " << at;
+      ASSERT_EQ(difference(whole->signals(), split->signals()), "") << "instruction " << at;
       ASSERT_EQ(difference(whole->signals(), single->signals()), "") << "instruction " << at;
       ASSERT_EQ(wrong, 0U) << "instruction " << at;
     }
@@ -111,9 +111,9 @@ TEST_P(EveryMachine, DoesNotDependOnWhenPathsAreForgotten) {
         const std::size_t count = std::min<std::size_t>(stream.size() - at, 1 + random.below(500));
         const auto part = std::span(stream).subspan(at, count);
         // Often in the middle of a block, which the next path goes on with.
-        const auto cut = random.below(2) == 0 ? Cut::Anywhere : Cut::AtBranches;
-        knowing_runner.run(part, {.cut = cut, .seed = at});
-        forgetful_runner.run(part, {.cut = cut, .seed = at});
+        const auto path_ends = random.below(2) == 0 ? PathEnds::Anywhere : PathEnds::AtBranches;
+        knowing_runner.run(part, {.path_ends = path_ends, .seed = at});
+        forgetful_runner.run(part, {.path_ends = path_ends, .seed = at});
         at += count;
         ASSERT_EQ(difference(knowing->signals(), forgetful->signals()), "") << "instruction " << at;
         most = std::max(most, forgetful->path_bytes());
@@ -144,8 +144,9 @@ TEST_P(EveryMachine, FetchesInTurnWhereDataThrowsOutCode) {
     Runner whole_runner(*whole), single_runner(*single);
     for (std::size_t at = 0; at < stream.size(); at += 500) {
       const auto part = std::span(stream).subspan(at, std::min<std::size_t>(500, stream.size() - at));
-      whole_runner.run(part, {.cut = Cut::AtBranches});
-      for (const auto& instruction : part) single_runner.run(std::span(&instruction, 1), {.cut = Cut::Everywhere});
+      whole_runner.run(part, {.path_ends = PathEnds::AtBranches});
+      for (const auto& instruction : part)
+        single_runner.run(std::span(&instruction, 1), {.path_ends = PathEnds::Everywhere});
       ASSERT_EQ(difference(whole->signals(), single->signals()), "") << "instruction " << at;
     }
   }
@@ -210,11 +211,12 @@ TEST_P(EveryMachine, TellsWhoWatchesWhatEachInstructionDid) {
     misses.set(static_cast<std::size_t>(signal));
   tagged.set(static_cast<std::size_t>(CoreSignal::LatencyLoads));
   for (const Depth depth : {Depth::Fast, Depth::Full}) {
-    for (const auto& [watched, cut] : {std::pair{all, Cut::AtBranches}, std::pair{all, Cut::AtIndirect},
-                                       std::pair{misses, Cut::AtBranches}, std::pair{tagged, Cut::AtBranches}}) {
+    for (const auto& [watched, path_ends] :
+         {std::pair{all, PathEnds::AtBranches}, std::pair{all, PathEnds::AtIndirect},
+          std::pair{misses, PathEnds::AtBranches}, std::pair{tagged, PathEnds::AtBranches}}) {
       if (depth == Depth::Fast && watched == tagged) continue;  // no latencies
-      ModelledMachine machine(GetParam(), {.depth = depth, .tells_branches = false}),
-          single_machine(GetParam(), {.depth = depth, .tells_branches = false});
+      ModelledMachine machine(GetParam(), {.depth = depth, .reports_branches = false}),
+          single_machine(GetParam(), {.depth = depth, .reports_branches = false});
       const auto thread = machine.attach_thread();
       const auto single = single_machine.attach_thread();
       if (depth == Depth::Full) {
@@ -227,11 +229,11 @@ TEST_P(EveryMachine, TellsWhoWatchesWhatEachInstructionDid) {
         const CoreSignals before = single->signals();
         std::vector<Comparer::Known> known;
         for (const auto& instruction : part) {
-          single_runner.run(std::span(&instruction, 1), {.cut = Cut::Everywhere});
+          single_runner.run(std::span(&instruction, 1), {.path_ends = PathEnds::Everywhere});
           known.push_back({single->signals(), single->last_load(), single->last_store(), single->last_mispredicted()});
         }
         comparer.begin(known, before);
-        runner.prepare(part, {.cut = cut});
+        runner.prepare(part, {.path_ends = path_ends});
         ASSERT_TRUE(runner.run_watched(watched, comparer));
         comparer.leave_out(part.size());
         ASSERT_EQ(comparer.wrong(), 0U) << "instruction " << at;

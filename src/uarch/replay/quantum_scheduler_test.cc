@@ -160,10 +160,11 @@ TEST(QuantumScheduler, PlaysTheSameHoweverRunsAreTold) {
     Runner one_runner(*one), other_runner(*other, 10'000);
     for (std::size_t turn = 0; turn < stream.size(); turn += 5000) {
       for (std::size_t at = turn; at < turn + 5000; at += piece) {
-        one_runner.run(std::span(stream).subspan(at, piece), {.cut = Cut::Anywhere, .seed = at});
+        one_runner.run(std::span(stream).subspan(at, piece), {.path_ends = PathEnds::Anywhere, .seed = at});
       }
       for (std::size_t at = turn; at < turn + 5000; at += piece) {
-        other_runner.run(std::span(other_stream).subspan(at, piece), {.cut = Cut::Anywhere, .seed = at + piece});
+        other_runner.run(std::span(other_stream).subspan(at, piece),
+                         {.path_ends = PathEnds::Anywhere, .seed = at + piece});
       }
     }
     one->settle();

@@ -32,11 +32,12 @@ class EveryPathCode : public testing::TestWithParam<std::tuple<CoreModel, Depth>
 
   /// The made-up program on a machine with so much room for code, and on one with none.
   /// returns how the first has simulated it
-  static SimulationWork compare(const CoreModel& model, std::size_t code_bytes, Cut cut, bool mild, std::uint64_t seed,
-                                bool tags_loads = false) {
+  static SimulationWork compare(const CoreModel& model, std::size_t code_bytes, PathEnds path_ends, bool mild,
+                                std::uint64_t seed, bool tags_loads = false) {
     const SyntheticWorkload program(seed, 300, false, mild);
     const auto stream = program.run(100'000, seed + 20);
-    const MachineOptions options{.depth = depth(), .tells_branches = depth() == Depth::Full, .code_bytes = code_bytes};
+    const MachineOptions options{
+        .depth = depth(), .reports_branches = depth() == Depth::Full, .code_bytes = code_bytes};
     MachineOptions by_hand_options = options;
     by_hand_options.code_bytes = 0;
     ModelledMachine machine(model, options), by_hand_machine(model, by_hand_options);
@@ -49,8 +50,8 @@ class EveryPathCode : public testing::TestWithParam<std::tuple<CoreModel, Depth>
     std::size_t runs = 0;
     for (std::size_t at = 0; at < stream.size(); at += 700) {
       const auto part = std::span(stream).subspan(at, std::min<std::size_t>(700, stream.size() - at));
-      runner.run(part, {.cut = cut});
-      by_hand_runner.run(part, {.cut = cut});
+      runner.run(part, {.path_ends = path_ends});
+      by_hand_runner.run(part, {.path_ends = path_ends});
       runs += runner.runs();
       for (std::size_t i = 0; i < arch::kCoreSignals; ++i) {
         EXPECT_EQ(thread->signals().counts[i], by_hand->signals().counts[i]) << "signal " << i << ", " << at;
@@ -71,7 +72,7 @@ class EveryPathCode : public testing::TestWithParam<std::tuple<CoreModel, Depth>
     EXPECT_EQ(hand_work.by_code, 0U);
     EXPECT_EQ(work.by_code + work.by_block + work.by_step, runs);
     EXPECT_EQ(hand_work.by_block + hand_work.by_step, runs);
-    if (mild && cut == Cut::AtBranches) {
+    if (mild && path_ends == PathEnds::AtBranches) {
       EXPECT_LT(work.callouts, std::max(work.by_code, work.by_block)) << "an access in three or four";
     }
     return work;
@@ -79,10 +80,10 @@ class EveryPathCode : public testing::TestWithParam<std::tuple<CoreModel, Depth>
 };
 
 TEST_P(EveryPathCode, GivesWhatPathsByHandGive) {
-  for (const Cut cut : {Cut::AtBranches, Cut::AtIndirect}) {
+  for (const PathEnds path_ends : {PathEnds::AtBranches, PathEnds::AtIndirect}) {
     for (const bool mild : {true, false}) {
-      const SimulationWork work = compare(model(), MachineOptions{}.code_bytes, cut, mild, mild ? 1 : 2);
-      EXPECT_GT(work.by_code, cut == Cut::AtBranches ? 10'000U : 500U) << mild;
+      const SimulationWork work = compare(model(), MachineOptions{}.code_bytes, path_ends, mild, mild ? 1 : 2);
+      EXPECT_GT(work.by_code, path_ends == PathEnds::AtBranches ? 10'000U : 500U) << mild;
       EXPECT_EQ(work.code_resets, 0U);
     }
   }
@@ -91,12 +92,12 @@ TEST_P(EveryPathCode, GivesWhatPathsByHandGive) {
 /// The load-latency facility passes over most loads, and code need not ask whether it does.
 TEST_P(EveryPathCode, PlaysLoadsThatAreNotTagged) {
   if (depth() == Depth::Fast) GTEST_SKIP() << "the depth has no latencies";
-  const SimulationWork work = compare(model(), MachineOptions{}.code_bytes, Cut::AtBranches, true, 1, true);
+  const SimulationWork work = compare(model(), MachineOptions{}.code_bytes, PathEnds::AtBranches, true, 1, true);
   EXPECT_GT(work.by_code, 10'000U);
 }
 
 TEST_P(EveryPathCode, BeginsAgainWhereItsRoomIsFull) {
-  const SimulationWork work = compare(model(), std::size_t{24} << 10, Cut::AtBranches, true, 3);
+  const SimulationWork work = compare(model(), std::size_t{24} << 10, PathEnds::AtBranches, true, 3);
   EXPECT_GT(work.by_code, 2500U);
   EXPECT_GE(work.code_resets, 4U);
 }
@@ -105,7 +106,7 @@ TEST_P(EveryPathCode, GivesTheSameWhereDataThrowsOutCode) {
   CoreModel small = model();
   small.memory.l2.bytes /= 16;
   small.memory.llc.bytes /= 64;
-  const SimulationWork work = compare(small, MachineOptions{}.code_bytes, Cut::AtBranches, true, 4);
+  const SimulationWork work = compare(small, MachineOptions{}.code_bytes, PathEnds::AtBranches, true, 4);
   EXPECT_GT(work.by_code, 10'000U);
 }
 
@@ -150,7 +151,7 @@ TEST(ReplayCode, MakesAddressesAsTheyAreMadeByHand) {
 
   const CoreModel& model = *find_core_model("skylake-server");
   for (const Depth depth : {Depth::Fast, Depth::Full}) {
-    const MachineOptions options{.depth = depth, .tells_branches = depth == Depth::Full};
+    const MachineOptions options{.depth = depth, .reports_branches = depth == Depth::Full};
     MachineOptions by_hand_options = options;
     by_hand_options.code_bytes = 0;
     ModelledMachine machine(model, options), by_hand_machine(model, by_hand_options);
@@ -199,7 +200,7 @@ TEST(ReplayCode, ReturnsGoBehindIndirectCalls) {
   };
   const CoreModel& model = *find_core_model("skylake-server");
   for (const Depth depth : {Depth::Fast, Depth::Full}) {
-    ModelledMachine machine(model, {.depth = depth, .tells_branches = depth == Depth::Full});
+    ModelledMachine machine(model, {.depth = depth, .reports_branches = depth == Depth::Full});
     const auto thread = machine.attach_thread();
     std::vector<arch::PathRun> once_around;
     for (std::uint32_t path = 0; path < std::size(loop); ++path) {

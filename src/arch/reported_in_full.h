@@ -9,6 +9,6 @@ namespace zs::arch {
 
 /// chosen: about forty units lie in the first 100 million instructions; the tests cost less than a tenth of a second
 /// there
-inline constexpr std::uint64_t kStretchesToldWhole = 40;
+inline constexpr std::uint64_t kStretchesReportedInFull = 40;
 
 }  // namespace zs::arch

@@ -1,4 +1,4 @@
-#include "session/window_cutter.h"
+#include "session/window_splitter.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace zs::session {
 
-WindowCutter::WindowCutter(const RecordingConfig& config, const EventCounters& counters, std::uint64_t stream)
+WindowSplitter::WindowSplitter(const RecordingConfig& config, const EventCounters& counters, std::uint64_t stream)
     : config_(config),
       counters_(counters),
       late_(config, counters, stream),
@@ -22,7 +22,7 @@ WindowCutter::WindowCutter(const RecordingConfig& config, const EventCounters& c
   CHECK(closers_.size() <= kMostClosers, closers_.size());
 }
 
-void WindowCutter::overflowed(std::uint32_t event) {
+void WindowSplitter::overflowed(std::uint32_t event) {
   if (event == config_.skid_event) {
     late_.skid_is_over();
     return;
@@ -31,21 +31,21 @@ void WindowCutter::overflowed(std::uint32_t event) {
   ended_by_ |= std::uint64_t{1} << at;
 }
 
-Window* WindowCutter::served() {
+Window* WindowSplitter::served() {
   if (!ends()) return nullptr;
-  cut();
+  split();
   arm();
   return &window_;
 }
 
-bool WindowCutter::served_ahead() {
+bool WindowSplitter::served_ahead() {
   if (!ends()) return false;
   note_end(ahead_.emplace_back());
   arm();
   return true;
 }
 
-Window* WindowCutter::counted() {
+Window* WindowSplitter::counted() {
   CHECK(!ahead_.empty());
   const std::uint64_t begin = window_.end;
   window_ = std::move(ahead_.front());
@@ -58,14 +58,14 @@ Window* WindowCutter::counted() {
   return &window_;
 }
 
-Window* WindowCutter::rest() {
+Window* WindowSplitter::rest() {
   CHECK(ahead_.empty(), ahead_.size());
-  cut();
+  split();
   const bool empty = std::ranges::all_of(window_.values, [](std::uint64_t value) { return value == 0; });
   return empty && window_.begin == window_.end ? nullptr : &window_;
 }
 
-void WindowCutter::cut() {
+void WindowSplitter::split() {
   window_.begin = window_.end;
   note_end(window_);
   subtract_begin();
@@ -73,21 +73,21 @@ void WindowCutter::cut() {
 }
 
 /// Its values become totals.
-void WindowCutter::note_end(Window& window) {
+void WindowSplitter::note_end(Window& window) {
   window.end = counters_.total(config_.position_event);
   window.ended_by = std::exchange(ended_by_, 0);
   window.values.resize(before_.size());
   counters_.totals(window.values);
 }
 
-void WindowCutter::subtract_begin() {
+void WindowSplitter::subtract_begin() {
   for (std::size_t event = 0; event < before_.size(); ++event) {
     const std::uint64_t now = window_.values[event];
     window_.values[event] = now - std::exchange(before_[event], now);
   }
 }
 
-void WindowCutter::estimate() {
+void WindowSplitter::estimate() {
   if (unit_) add_part_of_unit();
   sums_.set_instructions(window_.end - window_.begin);
   window_.units = sums_.packed();
@@ -95,28 +95,28 @@ void WindowCutter::estimate() {
   sums_ = UnitSums(estimated_.size());
 }
 
-void WindowCutter::begin_unit(const Unit& unit) {
+void WindowSplitter::begin_unit(const Unit& unit) {
   unit_ = unit;
   unit_before_ = unit_counts();
 }
 
-void WindowCutter::end_unit() {
+void WindowSplitter::end_unit() {
   add_part_of_unit();
   unit_.reset();
 }
 
 /// What the unit has brought since it or the window began.
-void WindowCutter::add_part_of_unit() {
+void WindowSplitter::add_part_of_unit() {
   UnitCounts now = unit_counts();
   sums_.add(*unit_, unit_before_, now);
   unit_before_ = std::move(now);
 }
 
-UnitCounts WindowCutter::unit_counts() const {
+UnitCounts WindowSplitter::unit_counts() const {
   return counters_.unit_counts(counters_.total(config_.position_event), estimated_);
 }
 
-void WindowCutter::arm() {
+void WindowSplitter::arm() {
   for (const std::uint32_t event : closers_) counters_.restart(event, config_.events[event].period);
   late_.served();
 }

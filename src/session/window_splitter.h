@@ -1,5 +1,5 @@
-// Cuts what one thread counts into windows. Counters of some events start at -N; the interrupt of any of them ends the
-// window, and all of them start at -N again, as HPCTool's handler stores and zeroes its counters. The engine stops
+// Splits what one thread counts into windows. Counters of some events start at -N; the interrupt of any of them ends
+// the window, and all of them start at -N again, as HPCTool's handler stores and zeroes its counters. The engine stops
 // exactly at an overflow, so a window that an event ends holds N of it; one more only if its last instruction holds
 // two.
 #pragma once
@@ -17,10 +17,10 @@
 
 namespace zs::session {
 
-class WindowCutter {
+class WindowSplitter {
  public:
   /// stream  the thread's, for LateInterrupt. Both references must outlive this.
-  WindowCutter(const RecordingConfig& config, const EventCounters& counters, std::uint64_t stream);
+  WindowSplitter(const RecordingConfig& config, const EventCounters& counters, std::uint64_t stream);
 
   /// `event`, which closes windows or is the skid event, has completed its period.
   void overflowed(std::uint32_t event);
@@ -39,7 +39,7 @@ class WindowCutter {
 
  private:
   bool ends() { return ended_by_ != 0 && late_.comes_now(); }
-  void cut();
+  void split();
   void note_end(Window& window);
   void subtract_begin();
   void estimate();
