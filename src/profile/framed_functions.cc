@@ -4,16 +4,23 @@
 #include <elfutils/libdw.h>
 #include <gelf.h>
 
-#include <cstring>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "base/bytes.h"
+#include "base/dwarf_numbers.h"
 #include "profile/elf_sections.h"
 
 namespace zs::profile {
 namespace {
+
+Bytes bytes_at(const std::uint8_t* first, std::size_t size) {
+  return {reinterpret_cast<const std::byte*>(first), size};
+}
 
 /// A section in memory, and where a program has it.
 struct Loaded {
@@ -35,50 +42,32 @@ Loaded eh_frame(Elf* elf) {
   return found;
 }
 
-/// How wide a number of this DW_EH_PE_ encoding is; 0: of none that compilers write here.
-std::size_t width_of(std::uint8_t encoding) {
-  switch (encoding & 7) {
-    case DW_EH_PE_absptr:
-    case DW_EH_PE_udata8: return 8;
-    case DW_EH_PE_udata4: return 4;
-    case DW_EH_PE_udata2: return 2;
-    default: return 0;
-  }
-}
-
-/// How functions of a CIE say where they are.
-std::optional<std::uint8_t> pointer_encoding(const Dwarf_CIE& cie) {
+/// How functions of a CIE say where they are; nothing if that cannot be read.
+std::optional<PointerEncoding> pointer_encoding(const Dwarf_CIE& cie) {
   const char* letter = cie.augmentation;
-  if (*letter == '\0') return std::uint8_t{DW_EH_PE_absptr};
+  if (*letter == '\0') return PointerEncoding{};
   if (*letter != 'z') return std::nullopt;
-  std::size_t at = 0;
+  ByteReader in(bytes_at(cie.augmentation_data, cie.augmentation_data_size));
   while (*++letter != '\0') {
     if (*letter == 'S' || *letter == 'B') continue;
-    if (at >= cie.augmentation_data_size) return std::nullopt;
-    const std::uint8_t encoding = cie.augmentation_data[at++];
+    const PointerEncoding encoding{in.read<std::uint8_t>()};
+    if (*letter == 'P') read_pointer(in, encoding);
+    if (!in.ok()) return std::nullopt;
     if (*letter == 'R') return encoding;
-    if (*letter == 'P') at += width_of(encoding);
   }
-  return std::uint8_t{DW_EH_PE_absptr};
-}
-
-std::uint64_t number(const std::uint8_t* from, std::size_t width, bool is_signed) {
-  std::uint64_t value = 0;
-  std::memcpy(&value, from, width);
-  const auto unused = static_cast<unsigned>(64 - 8 * width);
-  return is_signed ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused) : value;
+  return PointerEncoding{};
 }
 
 /// Where the function of an FDE lies: start and size; nothing if that is said in a way that compilers do not use here.
-std::optional<std::pair<std::uint64_t, std::uint64_t>> range_of(const Dwarf_FDE& function, std::uint8_t encoding,
+std::optional<std::pair<std::uint64_t, std::uint64_t>> range_of(const Dwarf_FDE& function, PointerEncoding encoding,
                                                                 const Loaded& section) {
-  const std::size_t width = width_of(encoding);
-  const unsigned relative_to = encoding & 0xF0U;
-  if (width == 0 || (relative_to != DW_EH_PE_pcrel && relative_to != DW_EH_PE_absptr)) return std::nullopt;
-  if (section.end() - function.start < static_cast<std::ptrdiff_t>(2 * width)) return std::nullopt;
-  std::uint64_t start = number(function.start, width, (encoding & DW_EH_PE_signed) != 0);
-  if (relative_to == DW_EH_PE_pcrel) start += section.address_of(function.start);
-  return std::pair(start, number(function.start + width, width, false));
+  if ((encoding.bits & ~PointerEncoding::kFormMask & ~PointerEncoding::kPcRelative) != 0) return std::nullopt;
+  ByteReader in(bytes_at(function.start, static_cast<std::size_t>(section.end() - function.start)), {},
+                section.address_of(function.start));
+  const std::uint64_t start = read_pointer(in, encoding);
+  const std::uint64_t size = read_pointer(in, encoding.form());
+  if (!in.ok()) return std::nullopt;
+  return std::pair(start, size);
 }
 
 }  // namespace
@@ -87,7 +76,7 @@ void each_framed_function(Elf* elf, const std::function<void(std::uint64_t start
   const Loaded section = eh_frame(elf);
   const char* const ident = elf_getident(elf, nullptr);
   if (section.data == nullptr || section.data->d_buf == nullptr || ident == nullptr) return;
-  std::unordered_map<Dwarf_Off, std::optional<std::uint8_t>> encodings;  // by where the CIE is
+  std::unordered_map<Dwarf_Off, std::optional<PointerEncoding>> encodings;  // by where the CIE is
   Dwarf_CFI_Entry entry;
   Dwarf_Off at = 0;
   Dwarf_Off next = 0;

@@ -217,7 +217,7 @@ std::optional<CommonFrameInfo> read_common(ByteReader in) {
 std::optional<FunctionFrameInfo> read_function(ByteReader in, const CommonFrameInfo& common) {
   FunctionFrameInfo function;
   function.start = read_pointer(in, common.pointers);
-  function.length = read_pointer(in, {static_cast<std::uint8_t>(common.pointers.bits & PointerEncoding::kFormMask)});
+  function.length = read_pointer(in, common.pointers.form());
   if (common.sized_augmentation) in.skip(read_uleb(in));
   if (!in.ok()) return std::nullopt;
   function.instructions = in.take(in.remaining());

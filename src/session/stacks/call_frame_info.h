@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "session/stacks/dwarf_numbers.h"
+#include "base/dwarf_numbers.h"
 #include "session/stacks/frame_rule.h"
 
 namespace zs::session {

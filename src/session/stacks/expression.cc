@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "session/stacks/dwarf_numbers.h"
+#include "base/dwarf_numbers.h"
 
 namespace zs::session {
 namespace {

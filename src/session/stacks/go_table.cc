@@ -1,7 +1,7 @@
 #include "session/stacks/go_table.h"
 
 #include "arch/records/go_pclntab.h"
-#include "session/stacks/dwarf_numbers.h"
+#include "base/dwarf_numbers.h"
 
 namespace zs::session {
 namespace {

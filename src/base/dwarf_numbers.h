@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 
-namespace zs::session {
+namespace zs {
 
 inline std::uint64_t read_uleb(ByteReader& in) {
   std::uint64_t value = 0;
@@ -37,6 +37,9 @@ struct PointerEncoding {
   static constexpr std::uint8_t kOmitted = 0xFF, kFormMask = 0x0F, kBaseMask = 0x70, kIndirect = 0x80;
   static constexpr std::uint8_t kPcRelative = 0x10, kDataRelative = 0x30;
   std::uint8_t bits = 0;
+
+  /// The same number, of nothing added: a size.
+  PointerEncoding form() const { return {static_cast<std::uint8_t>(bits & kFormMask)}; }
 };
 
 /// Whose offset() is the address of what it reads. An indirect pointer's address is given, not what lies there.
@@ -65,4 +68,4 @@ inline std::uint64_t read_pointer(ByteReader& in, PointerEncoding encoding, std:
   return value;
 }
 
-}  // namespace zs::session
+}  // namespace zs
