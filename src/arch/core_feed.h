@@ -111,6 +111,16 @@ class RunWatcher {
   ~RunWatcher() = default;
 };
 
+/// What an instruction did that changed a signal which is watched (CoreFeed::keep_outcomes).
+struct WatchedOutcome {
+  std::uint64_t run = 0;             // of those that were told since keep_outcomes(), counted from 0
+  std::size_t instruction = 0;       // of the run's path
+  CoreSignals signals;               // CoreFeed::signals() behind it
+  AccessOutcome load, store, fetch;  // as last_load() and its like have them
+  bool mispredicted = false;
+  std::uint64_t load_address = 0, store_address = 0;  // linear, of the first of each; 0: there is none
+};
+
 /// Of the lines of a program, those whose accesses a core is told of where it is told nothing else
 /// (CoreFeed::accessed): a class of low bits, since the sets of all levels nest in it. source: docs/accuracy.md, "The
 /// last level in between"
@@ -160,6 +170,11 @@ class CoreFeed {
   /// When all that was told of this thread so far has been played, and nothing of what is told next, signals() are
   /// appended to `kept`, which must be there until then.
   virtual void keep_signals([[maybe_unused]] std::deque<CoreSignals>& kept) {}
+
+  /// From now on, for each instruction of this thread that changes a signal of `watched` when it is played, an outcome
+  /// is appended to `kept`, which must be there as long as this is. run_watched() is not called any more.
+  virtual void keep_outcomes([[maybe_unused]] const SignalSet& watched,
+                             [[maybe_unused]] std::deque<WatchedOutcome>& kept) {}
 
   /// The cycle that this thread's core has got to with what was played.
   virtual std::uint64_t played_until() const { return 0; }

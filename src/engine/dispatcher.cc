@@ -204,8 +204,10 @@ void Dispatcher::say_that_turns_are_short() {
   constexpr unsigned kMany = 64;
   if (!stretches_.turns_are_short() || ++short_turns_ != kMany) return;
   run_.observer().notice(
-      "threads fight over cache lines: where counters overflow (samples, windows) they take shorter turns, and what "
-      "comes of sharing and locks differs from what stat counts without, up to several times");
+      "threads fight over cache lines: in units, and for samples of time or with registers or stacks, they take "
+      "shorter "
+      "turns, and what comes of sharing and locks differs from what stat --detail complete counts, up to several times "
+      "(record --detail complete --intr-regs=none: not so, but for events of time)");
 }
 
 // Near an overflow blocks end of themselves, and not at the end of a turn.

@@ -136,6 +136,7 @@ void Runtime::start(ProgramPlan plan, const MemoryLimits& limits, RoomForDescrip
   for (const GuestMapping& mapping : run_.program.mappings)
     kernel_.mappings.report(mapping.start, mapping.end - mapping.start);
   accountant_.phases.begin([](const CodeCache& of) { return generate_stubs(of, &dispatch_entry); });
+  accountant_.core.begin(thread);
   run_.map.code().listen(&kernel_.code);
   kernel_.cache.begin();
   for (const GuestMapping& mapping : run_.program.mappings) kernel_.cache.mapped(mapping.range());

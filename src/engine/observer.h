@@ -96,6 +96,10 @@ struct VirtualCpu {
   /// Observer::pmi looks at the program's memory, or brings another counter near its overflow, so that of a modelled
   /// event has to stop the thread there.
   bool stops_at_pmi = false;
+  /// Observer::pmi, or a record of a PMU, shows the program's general registers or its branches. Otherwise those that
+  /// it is given may be zeros, but for the instruction pointer, and it may be called when the thread has gone on; its
+  /// core keeps outcomes (arch::CoreFeed::keep_outcomes).
+  bool wants_registers = true;
   bool probes = false;  // there may be probes: the trace has to say where the thread has been
   /// With a core: what the whole run does now. Observer::pmi may change it, and it holds from the instruction behind
   /// that. null: Unit, always

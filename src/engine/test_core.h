@@ -35,6 +35,7 @@ class FakeCore : public arch::CoreFeed {
         one.pcs.push_back(insn.pc);
         waiting_.push_back(insn.pc);
       }
+      waiting_.push_back(kEndOfRun);
     }
     if (!waits) play();
   }
@@ -63,6 +64,10 @@ class FakeCore : public arch::CoreFeed {
     waiting_.push_back(kKeep);
     if (!waits) play();
   }
+  void keep_outcomes(const arch::SignalSet& watched, std::deque<arch::WatchedOutcome>& kept) override {
+    watched_ = watched;
+    outcomes_ = &kept;
+  }
   std::uint64_t played_until() const override { return now; }
   bool lags() const override { return left_to_play != 0; }
   void play_on() override { --left_to_play; }
@@ -89,15 +94,35 @@ class FakeCore : public arch::CoreFeed {
   std::uint32_t latency_threshold = 0;
 
  private:
-  static constexpr std::uint64_t kKeep = 1;  // in waiting_
+  static constexpr std::uint64_t kKeep = 1, kEndOfRun = 2;  // in waiting_
 
   void play() {
     for (const std::uint64_t pc : std::exchange(waiting_, {})) {
-      if (pc == kKeep)
+      if (pc == kKeep) {
         kept_->push_back(signals_);
-      else
-        retire(pc);
+      } else if (pc == kEndOfRun) {
+        ++runs_played_;
+        instruction_ = 0;
+      } else {
+        play_one(pc);
+      }
     }
+  }
+  void play_one(std::uint64_t pc) {
+    const arch::CoreSignals before = signals_;
+    retire(pc);
+    const std::size_t at = instruction_++;
+    bool changed = false;
+    for (std::size_t i = 0; i < arch::kCoreSignals; ++i)
+      changed |= watched_[i] && signals_.counts[i] != before.counts[i];
+    if (!changed || outcomes_ == nullptr) return;
+    outcomes_->push_back({.run = runs_played_,
+                          .instruction = at,
+                          .signals = signals_,
+                          .load = load_,
+                          .store = {},
+                          .fetch = {},
+                          .load_address = pc + 0x1'0000});
   }
   void retire(std::uint64_t pc) {
     load_ = {.present = true, .latency = static_cast<std::uint32_t>(pc & 0xFFFF), .source = {}};
@@ -111,6 +136,10 @@ class FakeCore : public arch::CoreFeed {
   arch::CoreSignals signals_;
   std::vector<std::uint64_t> waiting_;  // addresses of instructions
   std::deque<arch::CoreSignals>* kept_ = nullptr;
+  arch::SignalSet watched_;
+  std::deque<arch::WatchedOutcome>* outcomes_ = nullptr;
+  std::uint64_t runs_played_ = 0;
+  std::size_t instruction_ = 0;  // of the run
   arch::AccessOutcome load_;
 };
 

@@ -134,6 +134,7 @@ class RunTest : public testing::Test {
     run_.context.waits = run_.lock.first_waiting();
     run_.context.probe_note = run_.trace().notes_begin();
     accountant_.phases.begin([](const CodeCache& of) { return generate_stubs(of, &come_back); });
+    accountant_.core.begin(thread);
     run_.context.trace_pointer = run_.trace_start = run_.trace().begin();
   }
 

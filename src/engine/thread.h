@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/account/deferred_batches.h"
 #include "engine/isa_names.h"
 #include "engine/memory/memory_limits.h"
 #include "engine/observer.h"
@@ -106,6 +107,7 @@ struct Thread {
   arch::CoreSignals time_reported;                   // signals of its core when its PMUs were last told of time
   std::vector<std::uint64_t> accumulators_reported;  // and what its modelled accumulators had counted
   std::deque<arch::CoreSignals> signals_at_splits;   // of its core, at overflows found in the trace; not counted yet
+  DeferredBatches deferred;                          // what it did that is not counted yet
   std::uint64_t core_time = 0;                       // cycle before which nothing of it happens, while it has no core
   bool announced = false;
 

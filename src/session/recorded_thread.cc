@@ -37,6 +37,15 @@ std::uint64_t measured(EventKind kind, const ThreadUsage& usage) {
   return 0;
 }
 
+/// Whether samples show what is gone when the thread has gone on.
+bool wants_registers(const RecordingConfig& config) {
+  if (config.traces_branches()) return true;
+  return config.samples() &&
+         (config.registers || config.callchain != Callchain::None || config.branch_stack || config.raw_records ||
+          config.skid != Skid::None ||
+          std::ranges::any_of(config.events, [](const EventSpec& event) { return is_ibs(event.kind); }));
+}
+
 }  // namespace
 
 RecordingParts::RecordingParts(const RecordingConfig& wanted, const arch::CpuModel& cpu, std::vector<BankPlan> plans,
@@ -121,6 +130,7 @@ engine::VirtualCpu RecordedThread::virtual_cpu() const {
           .core = core_.get(),
           .late_interrupts = windows_.has_value() && !shared_.config.samples(),
           .stops_at_pmi = shared_.config.callchain != Callchain::None || is_late_interrupt(shared_.config.skid),
+          .wants_registers = wants_registers(shared_.config),
           .probes = regions_.has_value() || heap_.has_value(),
           .phase = shared_.units ? &shared_.units->phase() : nullptr,
           .phase_over = shared_.units ? &shared_.units->over() : nullptr};

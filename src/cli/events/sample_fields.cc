@@ -61,6 +61,7 @@ std::vector<std::string> register_names() {
 }
 
 Result<std::uint64_t> parse_registers(const std::string& text) {
+  if (text == "none") return 0;
   namespace perf = profile::perf;
   if (text == "true") return perf::kAllGeneralRegisters;
   std::uint64_t mask = 0;

@@ -301,6 +301,7 @@ Result<void> choose(const Words& words, RecordOptions& out) {
     const auto mask = parse_registers(words.registers);
     if (!mask) return mask.error();
     out.description.interrupt_registers = *mask;
+    out.config.registers = *mask != 0;
   }
   out.description.callchain = mode_in_file(out.config.callchain);
   if (out.config.stack_bytes != 0) out.description.stack_bytes = out.config.stack_bytes;
@@ -464,7 +465,8 @@ void add_sample_options(CommandLine& line, Words& words) {
   line.value("-j,--branch-filter", words.branches, "KIND[,KIND...]",
              "The last branches of some kinds: any, any_call, any_ret, call, cond, ind_call,\nind_jmp; u");
   line.known_words("KIND", "", branch_filter_names());
-  line.optional_value("--intr-regs", words.registers, "[=REG[,REG...]]", "General registers, or some: ax,bx,ip [all]");
+  line.optional_value("--intr-regs", words.registers, "[=REG[,REG...]]",
+                      "General registers, some (ax,bx,ip), or none [all]");
   line.known_words("REG", "", register_names());
   if (kind == RecordKind::Plain) {
     line.value("--skid", words.skid, "pmi|pebs|pdist|N",

@@ -172,6 +172,9 @@ TEST(RecordOptions, UnwindingNeedsTheMappingsOfItsTables) {
 TEST(RecordOptions, SomeRegistersCanBeNamed) {
   EXPECT_EQ(parse({"--intr-regs=ax,BX,r15", "ls"}).options.description.interrupt_registers, 0x800003U);
   EXPECT_EQ(parse({"--intr-regs", "ls"}).options.description.interrupt_registers, profile::perf::kAllGeneralRegisters);
+  EXPECT_TRUE(parse({"--intr-regs=ip", "ls"}).options.config.registers);
+  EXPECT_EQ(parse({"--intr-regs=none", "ls"}).options.description.interrupt_registers, 0U);
+  EXPECT_FALSE(parse({"--intr-regs=none", "ls"}).options.config.registers);
 }
 
 TEST(RecordOptions, TheKernelCountsWhatItAloneCan) {

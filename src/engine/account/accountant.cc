@@ -109,6 +109,7 @@ void Accountant::count_into(std::uint32_t index, unsigned instructions, std::uin
     if (run_.thread->cpu.core == nullptr) return tally.count_into_and_split(index, instructions);
     return core.count_into_and_split(index, instructions, pc);
   }
+  if (run_.counting.deferred) return core.count_into_deferred(index, instructions, pc);
   if (block.variant == Variant::Logged) return logged.count_into(index, instructions, pc);
   tally.clear();
   if (run_.thread->cpu.core != nullptr) {

@@ -195,13 +195,21 @@ void CoreFeeder::count_modelled(std::span<const std::uint32_t> ids, std::size_t 
   if (run_.counting.splits) return count_and_split(ids, from, to);
   run_records(ids.size(), from, to);
   settle_if_asked();
+  if (run_.counting.deferred) return deferred_.add(ids.subspan(from, to - from));
   tally_.sum_records(ids.subspan(from, to - from), {});
   tally_.add_signals(tally_.totals());
   tally_.count();
   advance_time();
 }
 
+void CoreFeeder::count_into_deferred(std::uint32_t index, unsigned instructions, std::uint64_t next) {
+  run_core_into(run_.translator->blocks().block(index), {.to = instructions, .next = next});
+  settle_if_asked();
+  deferred_.add_into(index, instructions, next);
+}
+
 void CoreFeeder::count_signals() {
+  if (run_.counting.deferred) deferred_.count();
   count_up_to_splits();
   tally_.clear();
   tally_.add_signals(tally_.totals());
@@ -303,6 +311,7 @@ void CoreFeeder::run_step(bool taken, std::uint64_t next) {
   const arch::CoreSignals before = core.signals();
   core.run({&run, 1}, values);
   core.settle();
+  if (run_.counting.deferred) deferred_.counted_step();
   if (step.probe.time != ProbeTime::Before) advance_time();
   const arch::CoreSignals& now = core.signals();
   if (run_.in_unit()) {
@@ -336,7 +345,6 @@ void CoreFeeder::add_outcome(arch::Retired& retired) const {
 // the bus.
 void CoreFeeder::advance_time(const arch::CoreSignals& now) {
   using enum arch::CoreSignal;
-  constexpr std::uint64_t kCyclesPerBusTick = 24;  // chosen, as in a virtual PC: 2.4 GHz, 100 MHz
   arch::CoreSignals& reported = run_.thread->time_reported;
   const auto since = [&](auto... signals) { return ((now[signals] - reported[signals]) + ...); };
   if (since(Cycles, Slots) == 0) return;

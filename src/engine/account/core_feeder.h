@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/account/core_paths.h"
+#include "engine/account/deferred_trace.h"
 #include "engine/account/tally.h"
 #include "engine/translate/code_bound.h"
 
@@ -46,6 +47,12 @@ class CoreFeeder {
   /// Where a count decides what happens next, what was told must have been played. Else it may wait for the other
   /// threads' turns.
   void settle_if_asked();
+  /// The first instructions of a block, and one that ran alone, where overflows are found when the core has played
+  /// them.
+  void count_into_deferred(std::uint32_t block, unsigned instructions, std::uint64_t next);
+  void defer_step(const arch::Retired& retired, const arch::RegisterFile& after) { deferred_.add_step(retired, after); }
+  /// The thread has a new core.
+  void begin(Thread& thread) const { deferred_.begin(thread); }
   void count_signals();
   /// Probes were met in the program's code, so the observer asks for counts.
   void counts_are_asked_for() { asked_ = true; }
@@ -98,6 +105,7 @@ class CoreFeeder {
 
   Run& run_;
   Tally& tally_;
+  DeferredTrace deferred_{run_, tally_, *this};
   CorePaths paths_;
   std::unordered_map<std::uint64_t, std::uint32_t> pieces_;  // numbers of pieces of paths, by exit and instructions
   std::uint64_t paths_of_flush_ = 0;                         // Translator::flushes() when they were begun

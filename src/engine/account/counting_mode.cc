@@ -104,7 +104,8 @@ bool counts_instructions(const arch::EventMeaning& meaning) {
 std::uint64_t nearest_time(const pmu::Pmu& pmu) {
   constexpr std::uint64_t kWidest = 8;  // slots in a cycle
   const pmu::Elapsed left = pmu.time_headroom();
-  return std::min({left.core, left.reference, left.slots / kWidest});
+  const std::uint64_t whole_ticks = std::min(std::max<std::uint64_t>(left.bus, 1) - 1, UINT64_MAX / kCyclesPerBusTick);
+  return std::min({left.core, left.reference, left.slots / kWidest, whole_ticks * kCyclesPerBusTick});
 }
 
 /// Whether nothing may overflow that only the core model knows of.
@@ -117,6 +118,27 @@ bool CountingMode::only_reported_are_near(const VirtualCpu& cpu) const {
     }
   }
   return true;
+}
+
+/// The signals whose changes may overflow a modelled accumulator, where nothing else may overflow and nothing that a
+/// sample shows is gone when the core has played what ran; otherwise none. Not of time, which belongs to no
+/// instruction.
+arch::SignalSet CountingMode::deferrable(const VirtualCpu& cpu) const {
+  arch::SignalSet near;
+  if (!models || cpu.phase != nullptr || cpu.wants_registers || cpu.stops_at_pmi) return near;
+  std::size_t accumulator = 0;
+  for (const pmu::Pmu* pmu : cpu.pmus) {
+    if (nearest_time(*pmu) < kFarAway || pmu->wants_branches() || pmu->needs_each()) return {};
+    for (std::size_t own = 0; own < pmu->accumulators().size(); ++own, ++accumulator) {
+      if (pmu->headroom(own) >= kFarAway) continue;
+      if (!accumulators->modelled(accumulator)) return {};
+      near |= signals_of(pmu->accumulators()[own]);
+    }
+  }
+  for (std::size_t i = 0; i < near.size(); ++i) {
+    if (near[i] && arch::is_time(static_cast<arch::CoreSignal>(i))) return {};
+  }
+  return near;
 }
 
 bool CountingMode::any_near() const {
@@ -138,6 +160,8 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
   accumulators = std::make_unique<AccumulatorSet>(std::move(meanings), cpu.core != nullptr, std::move(asleep));
   splits =
       cpu.late_interrupts && only_add && (cpu.core == nullptr || (cpu.phase == nullptr && only_reported_are_near(cpu)));
+  watched = splits ? arch::SignalSet() : deferrable(cpu);
+  deferred = watched.any();
   per_instruction.clear();
   for (std::size_t accumulator = 0; accumulator < accumulators->size(); ++accumulator) {
     const arch::EventMeaning& meaning = (*accumulators)[accumulator];
@@ -158,7 +182,7 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
       const arch::EventMeaning& meaning = pmu->accumulators()[accumulator];
       // What sleeps in the warm-up is sampled in the unit behind it.
       const std::uint64_t headroom = pmu->headroom(accumulator);
-      const bool near = !splits && (headroom == pmu::Pmu::kAsleep ? !fast_forward : headroom < kFarAway);
+      const bool near = !splits && !deferred && (headroom == pmu::Pmu::kAsleep ? !fast_forward : headroom < kFarAway);
       if (meaning.memory && near) count_elements = false;
       if (accumulators->modelled(units.size())) {
         if (!models) {

@@ -25,6 +25,7 @@ struct CountingMode {
   std::vector<std::uint32_t> units;            // per accumulator, as CountTable has them; 0: its overflow is never near
   bool models = false;                         // threads have a core model, which is told what they do
   bool splits = false;                         // overflows are found in the trace, not waited for
+  bool deferred = false;                       // overflows are found when the core has played what ran (DeferredTrace)
   bool count_elements = false;                 // REP strings add to Context::elements
   bool at_once = false;        // a counter may overflow, so what the model is told is played before the thread goes on
   bool watches_lines = false;  // the core, which is told nothing else for now, is told of accesses to some lines
@@ -35,13 +36,19 @@ struct CountingMode {
   /// Signals whose changes alone may overflow a modelled accumulator in Variant::Logged; none: others may, or more is
   /// asked of the trace.
   arch::SignalSet seldom;
+  /// In deferred runs: signals whose changes alone may overflow an accumulator.
+  arch::SignalSet watched;
 
   bool any_near() const;
   TranslationOptions translator_options(const Config& config) const;
 
  private:
   bool only_reported_are_near(const VirtualCpu& cpu) const;
+  arch::SignalSet deferrable(const VirtualCpu& cpu) const;
 };
+
+/// chosen, as in a virtual PC: 2.4 GHz, 100 MHz
+inline constexpr std::uint64_t kCyclesPerBusTick = 24;
 
 /// What may pass before the first counter of time wraps, as core cycles at least.
 std::uint64_t nearest_time(const pmu::Pmu& pmu);

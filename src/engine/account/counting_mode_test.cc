@@ -94,6 +94,17 @@ TEST_F(SampledRun, DoesNotLookAtWhatSleepsBetweenUnitsAndSamplesItInThem) {
   EXPECT_NE(in_units().units[0], 0U);
 }
 
+TEST_F(SampledRun, ACounterOfBusTicksMayOverflowAsOthersOfTimeMay) {
+  cpu_.phase = nullptr;
+  constexpr std::uint64_t kSelectBusTicks = 0x41'013C;
+  count(0, kSelectBusTicks, kFarFromItsOverflow);
+  EXPECT_FALSE(CountingMode(cpu_).time_is_near);
+  count(0, kSelectBusTicks | kInterrupt, kThousandLeft);
+  EXPECT_TRUE(CountingMode(cpu_).time_is_near);
+  EXPECT_TRUE(CountingMode(cpu_).at_once);
+  EXPECT_EQ(nearest_time(counters_.pmu), 998 * kCyclesPerBusTick);
+}
+
 TEST_F(SampledRun, OutsideOfOneNoStopIsPassedAmongProbes) {
   cpu_.core = nullptr;
   cpu_.phase = nullptr;

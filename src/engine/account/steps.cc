@@ -140,6 +140,7 @@ void SingleSteps::retire(bool taken) {
     core_.add_outcome(retired);
   else if (run_.phased)
     retired.signals = &kNoSignals;
+  if (core != nullptr && run_.counting.deferred && !step.probe) return core_.defer_step(retired, run_.registers());
   if (run_.thread->cpu.pmus.empty()) return;
   const Probe probe = step.probe;
   const arch::RegisterFile* const before = probe.stepped ? &step.before : nullptr;

@@ -32,7 +32,6 @@ class SingleSteps {
   static arch::Retired retired_alone(const Insn& insn);
   void retire_alone(const Insn& insn, bool taken, std::uint64_t next, const std::uint64_t (&gprs)[16],
                     std::uint64_t flags);
-  arch::Retired retired_step(bool taken) const;
 
   Run& run_;
   Tally& tally_;

@@ -13,7 +13,7 @@ void Tally::begin() {
 
 Allowance Tally::allowance() const {
   Allowance allowed;
-  if (run_.counting.splits) return allowed;
+  if (run_.counting.splits || run_.counting.deferred) return allowed;
   std::size_t accumulator = 0;
   for (const pmu::Pmu* pmu : run_.thread->cpu.pmus) {
     for (std::size_t own = 0; own < pmu->accumulators().size(); ++own, ++accumulator) {

@@ -18,6 +18,7 @@ void RecordedThreads::announce(Thread& thread) {
   thread.announced = true;
   CoreFeeder::pass_wishes(thread.cpu);
   accountant_.phases.place(thread);
+  accountant_.core.begin(thread);
 }
 
 void RecordedThreads::forget(Thread& thread) {

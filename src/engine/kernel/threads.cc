@@ -307,6 +307,7 @@ void Threads::begin_forked(std::int32_t shown, int seat, const CloneRequest& req
   run.observer().in_forked_child();
   others.clear();
   thread.signals_at_splits.clear();  // of windows that are the parent's
+  thread.deferred = {};
   if (!run.config.inherit) be_unrecorded();
   parts_.accountant.core.forget_all_paths();
   parts_.cache.in_forked_child();

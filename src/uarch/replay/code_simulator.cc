@@ -1,7 +1,9 @@
 #include "uarch/replay/code_simulator.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "arch/issue_signals.h"
 #include "base/check.h"
 
 namespace zs::uarch {
@@ -17,59 +19,74 @@ std::size_t looks_before(const SimpleBlock* blocks, const SimpleBlock& block) {
   return descriptors;
 }
 
+/// What signals() has only when all is told.
+const arch::SignalSet kCountedLate = [] {
+  arch::SignalSet late;
+  for (const CoreSignal signal : arch::kHitSignals) late.set(static_cast<std::size_t>(signal));
+  for (std::size_t i = 0; i < arch::kCoreSignals; ++i) {
+    if (arch::is_time(static_cast<CoreSignal>(i))) late.set(i);
+  }
+  return late;
+}();
+
 arch::SlotValues values_of(const ReplayState& state) {
   return {.slots = state.values, .fs = state.fs, .gs = state.gs, .listed = {}};
 }
 
 }  // namespace
 
-/// The clock has begun the block. line, done: as replay_part() has them
 template <typename Clock>
-const std::uint64_t* CodeSimulator<Clock>::watch_block(const Plan& plan, const WatchedBlock& block, std::uint64_t line,
-                                                       std::size_t done, const std::uint64_t* words) {
+void CodeSimulator<Clock>::over_up_to(const Plan& plan, const WatchedBlock& block, WatchedPlace& place,
+                                      std::uint64_t line, std::size_t instruction) {
   const Segment& segment = plan.segments[block.segment];
-  const std::size_t last = segment.instructions - 1U;
+  const std::span<const Step> behind(place.step, plan.steps.data() + segment.steps_end);
+  if (!watch_.each) place.told = instruction;
+  for (; place.told <= instruction; ++place.told) report_to_watcher(block, place.told, line, behind, segment.timing);
+}
+
+/// Of the first load and the first store of an instruction.
+template <typename Clock>
+void CodeSimulator<Clock>::note_address(const Step& step, const std::uint64_t* words) {
+  if (step.kind == StepKind::Fetch) return;
+  const std::uint64_t linear = step.form != arch::AccessForm::Listed ? *words : *words != 0 ? words[1] : 0;
+  const bool store =
+      step.kind == StepKind::Store || step.access == AccessKind::Store || step.access == AccessKind::StreamingStore;
+  std::uint64_t& first = store ? last_.store_address : last_.load_address;
+  if (first == 0) first = linear;
+}
+
+template <typename Clock>
+typename CodeSimulator<Clock>::WatchedPlace CodeSimulator<Clock>::begin_watch(const Plan& plan,
+                                                                              const WatchedBlock& block,
+                                                                              std::uint64_t line) {
+  const Segment& segment = plan.segments[block.segment];
   const std::span<const Step> steps = plan.steps_of(block.segment);
-  const Step* step = steps.data();
-  const Step* const end = step + steps.size();
-  std::size_t told = segment.continues ? std::size_t{0} - block.first : 0;  // the block's next, of which to tell
-  const auto over_up_to = [&](std::size_t instruction) {
-    if (!watch_.each) told = instruction;
-    for (; told <= instruction; ++told) report_to_watcher(block, told, line, {step, end}, segment.timing);
-  };
+  WatchedPlace place{.step = steps.data(), .told = segment.continues ? std::size_t{0} - block.first : 0};
   last_ = {};
   if constexpr (kTimed) {
     // What the block waited for to begin is its first instruction's, also where there is no step for that.
-    const bool silent = step == end ? last != 0 || !segment.ends : step->instruction != 0;
-    if (silent && !segment.continues) over_up_to(0);
+    const bool silent = steps.empty() ? segment.instructions != 1 || !segment.ends : steps.front().instruction != 0;
+    if (silent && !segment.continues) over_up_to(plan, block, place, line, 0);
   }
-  while (step != end) {
-    const std::size_t instruction = step->instruction;
-    if (watch_.each && told < instruction) over_up_to(instruction - 1);
-    if (step->kind == StepKind::Fetch) {
-      if (step->at >> kLineBits >= line) this->template replay_step<true>(*step, words);
-    } else if (done != 0) {
-      if (step->kind != StepKind::Other) {
-        const bool store = step->kind == StepKind::Store;
-        filter_.count(store ? 0 : 1, store ? 1 : 0);
-      }
-      --done;
-      ++words;
-    } else {
-      words = this->template replay_step<true>(*step, words);
-    }
-    step += steps_of(*step);
-    const bool over = step == end || step->instruction != instruction;
-    if (over && !(segment.ends && instruction == last)) over_up_to(instruction);
-  }
-  if (watch_.each && told + (segment.ends ? 1U : 0U) <= last) over_up_to(last - (segment.ends ? 1U : 0U));
-  if (!segment.ends) return words;
+  return place;
+}
+
+template <typename Clock>
+void CodeSimulator<Clock>::end_watch(const Plan& plan, const WatchedBlock& block, std::uint64_t line) {
+  const Segment& segment = plan.segments[block.segment];
   end_block(segment, block.run->next);
   counts_.uops += segment.timing->uops();
   counts_.fused += segment.timing->fused();
   counts_.under_way = {};
-  report_to_watcher(block, last, line, {}, nullptr);
-  return words;
+  report_to_watcher(block, segment.instructions - 1U, line, {}, nullptr);
+}
+
+/// The clock has begun the block. line, done: as replay_part() has them
+template <typename Clock>
+const std::uint64_t* CodeSimulator<Clock>::watch_block(const Plan& plan, const WatchedBlock& block, std::uint64_t line,
+                                                       std::size_t done, const std::uint64_t* words) {
+  WatchedPlace place = begin_watch(plan, block, line);
+  return watch_steps(plan, block, place, line, done, words, [](const Step&, const std::uint64_t*) { return false; });
 }
 
 /// The block's instruction of that number is over, the steps behind it are to come; fetches of lines below `line` were
@@ -511,6 +528,64 @@ void CodeSimulator<Clock>::answer_branch(ReplayState& state, Callout::Kind kind,
     const Plan& plan = book_.plan(state.run->path, nullptr);
     const WatchedBlock under_watch = watched(plan, state, blocks, block);
     report_to_watcher(under_watch, plan.segments[under_watch.segment].instructions - 1U, 0, {}, nullptr);
+  }
+}
+
+template <typename Clock>
+void CodeSimulator<Clock>::watch_run(const arch::PathRun& run, std::span<const std::uint64_t> words) {
+  const Plan& plan = book_.plan(run.path, open_);
+  const std::uint64_t* at = words.data();
+  // One that was open before began before the path.
+  WatchedBlock block{.run = &run,
+                     .segment = 0,
+                     .first = plan.segments.front().continues ? std::size_t{0} - open_->instructions : 0,
+                     .counted = nullptr};
+  if (plan.closes_open) close_open();
+  for (const Segment& segment : plan.segments) {
+    if (segment.continues) {
+      core_.clock.continue_with(*segment.timing);
+    } else {
+      core_.clock.begin(*segment.timing);
+    }
+    at = watch_block(plan, block, 0, 0, at);
+    ++block.segment;
+    block.first += segment.instructions;
+  }
+  open_ = plan.after;
+  counts_.under_way = plan.under_way;
+  CHECK(at == words.data() + words.size(), run.path, words.size());
+}
+
+template <typename Clock>
+void CodeSimulator<Clock>::watch_runs(std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
+  if (open_ == nullptr) core_.clock.idle_until(core_.idle_until);
+  watch_.runs = runs.data();
+  const arch::PathRun* const end = runs.data() + runs.size();
+  for (const arch::PathRun* run = runs.data(); run != end; ++run) {
+    if (!watch_.signals.empty() && !asks_for_steps() && open_ == nullptr) {
+      replay_code(run, end, values);
+      if (run == end) break;
+      if (book_.simple(run->path) != nullptr) core_.code->played(run->path, book_.simple_path(run->path));
+    }
+    ++core_.work.by_step;
+    watch_run(*run, words_of(*run, values));
+  }
+  tell();
+}
+
+/// Of these signals of this thread, from here on.
+template <typename Clock>
+void CodeSimulator<Clock>::set_watch(const arch::SignalSet& watched, arch::RunWatcher& watcher) {
+  watch_ = {.watcher = &watcher, .runs = nullptr, .signals = {}};
+  watch_.each = kTimed && std::ranges::any_of(arch::kIssueSignals, [&watched](CoreSignal signal) {
+                  return watched[static_cast<std::size_t>(signal)];
+                });
+  const bool changes_seldom = (watched & kCountedLate).none();
+  for (std::size_t i = 0; changes_seldom && i < watched.size(); ++i) {
+    if (!watched[i]) continue;
+    watch_.signals.push_back(static_cast<std::uint8_t>(i));
+    watch_.changes_in_code |= i != static_cast<std::size_t>(CoreSignal::LatencyLoads);
+    watch_.sum += signals_.counts[i];
   }
 }
 

@@ -30,6 +30,9 @@ class CodeSimulator : public BlockSimulator<Clock> {
   using StepSimulator<Clock>::filter_;
   using StepSimulator<Clock>::signals_;
   using StepSimulator<Clock>::counts_;
+  using StepSimulator<Clock>::open_;
+  using StepSimulator<Clock>::asks_for_steps;
+  using StepSimulator<Clock>::close_open;
   using StepSimulator<Clock>::last_;
   using StepSimulator<Clock>::tags_;
   using StepSimulator<Clock>::passed_over_;
@@ -41,7 +44,7 @@ class CodeSimulator : public BlockSimulator<Clock> {
   using BlockSimulator<Clock>::replay_part;
   using BlockSimulator<Clock>::report_to_clock;
 
-  /// While run_watched() is under way.
+  /// While run_watched() is under way, or from keep_outcomes() on.
   struct Watch {
     arch::RunWatcher* watcher = nullptr;  // null: nobody watches
     const arch::PathRun* runs = nullptr;
@@ -76,6 +79,32 @@ class CodeSimulator : public BlockSimulator<Clock> {
   }
   const std::uint64_t* watch_block(const Plan& plan, const WatchedBlock& block, std::uint64_t line, std::size_t done,
                                    const std::uint64_t* words);
+  /// Where in a block the replay under watch is.
+  struct WatchedPlace {
+    const Step* step = nullptr;  // what comes next
+    std::size_t told = 0;        // the block's next instruction, of which to tell
+  };
+  /// The clock has begun the block, and nothing of it was replayed.
+  WatchedPlace begin_watch(const Plan& plan, const WatchedBlock& block, std::uint64_t line);
+  /// The block from `place` on, up to a step for which `waits(step, words)`; place.step is that one then, otherwise
+  /// null and the block is over. line, done: as replay_part() has them. returns the words behind those of its own
+  template <typename Waits>
+  const std::uint64_t* watch_steps(const Plan& plan, const WatchedBlock& block, WatchedPlace& place, std::uint64_t line,
+                                   std::size_t done, const std::uint64_t* words, const Waits& waits);
+  void set_watch(const arch::SignalSet& watched, arch::RunWatcher& watcher);
+  /// Runs, under watch.
+  void watch_runs(std::span<const arch::PathRun> runs, const arch::SlotValues& values);
+  void watch_run(const arch::PathRun& run, std::span<const std::uint64_t> words);
+  /// Steps from `step` to `end` of the plan, without a watch, up to one that waits; `step` is that one then.
+  template <typename Waits>
+  const std::uint64_t* replay_steps(const Plan& plan, std::size_t& step, std::size_t end, const std::uint64_t* words,
+                                    const Waits& waits) {
+    while (step != end && !waits(plan.steps[step], words)) {
+      words = this->template replay_step<true>(plan.steps[step], words);
+      step += steps_of(plan.steps[step]);
+    }
+    return words;
+  }
   void report_to_watcher(const WatchedBlock& block, std::size_t instruction, std::uint64_t line,
                          std::span<const Step> behind, const BlockTiming* under_way);
   static WatchedBlock watched(const Plan& plan, const ReplayState& state, const SimpleBlock* blocks,
@@ -84,6 +113,10 @@ class CodeSimulator : public BlockSimulator<Clock> {
   Watch watch_;
 
  private:
+  void over_up_to(const Plan& plan, const WatchedBlock& block, WatchedPlace& place, std::uint64_t line,
+                  std::size_t instruction);
+  void note_address(const Step& step, const std::uint64_t* words);
+  void end_watch(const Plan& plan, const WatchedBlock& block, std::uint64_t line);
   void run_code(ReplayCode& code, const arch::PathRun*& run, const arch::PathRun* end, const arch::SlotValues& values);
   static std::uint64_t answer(ReplayState& state, std::uint32_t what);
   static std::uint64_t answer_timed(ReplayState& state, std::uint32_t what);
@@ -106,6 +139,43 @@ class CodeSimulator : public BlockSimulator<Clock> {
 
   std::vector<std::uint64_t> words_;  // of one run: scratch of words_of()
 };
+
+template <typename Clock>
+template <typename Waits>
+const std::uint64_t* CodeSimulator<Clock>::watch_steps(const Plan& plan, const WatchedBlock& block, WatchedPlace& place,
+                                                       std::uint64_t line, std::size_t done, const std::uint64_t* words,
+                                                       const Waits& waits) {
+  const Segment& segment = plan.segments[block.segment];
+  const std::size_t last = segment.instructions - 1U;
+  const Step* const end = plan.steps.data() + segment.steps_end;
+  const Step*& step = place.step;
+  while (step != end) {
+    if (waits(*step, words)) return words;
+    const std::size_t instruction = step->instruction;
+    if (watch_.each && place.told < instruction) over_up_to(plan, block, place, line, instruction - 1);
+    note_address(*step, words);
+    if (step->kind == StepKind::Fetch) {
+      if (step->at >> kLineBits >= line) this->template replay_step<true>(*step, words);
+    } else if (done != 0) {
+      if (step->kind != StepKind::Other) {
+        const bool store = step->kind == StepKind::Store;
+        filter_.count(store ? 0 : 1, store ? 1 : 0);
+      }
+      --done;
+      ++words;
+    } else {
+      words = this->template replay_step<true>(*step, words);
+    }
+    step += steps_of(*step);
+    const bool over = step == end || step->instruction != instruction;
+    if (over && !(segment.ends && instruction == last)) over_up_to(plan, block, place, line, instruction);
+  }
+  const std::size_t ends = segment.ends ? 1U : 0U;
+  if (watch_.each && place.told + ends <= last) over_up_to(plan, block, place, line, last - ends);
+  if (segment.ends) end_watch(plan, block, line);
+  step = nullptr;
+  return words;
+}
 
 extern template class CodeSimulator<CoreClock>;
 extern template class CodeSimulator<ThroughputClock>;

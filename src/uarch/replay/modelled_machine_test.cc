@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -245,6 +246,59 @@ TEST_P(EveryMachine, TellsWhoWatchesWhatEachInstructionDid) {
         EXPECT_EQ(machine.work().by_code, 0U);
       } else if (missing_for_code(depth).empty()) {
         EXPECT_GT(machine.work().by_code, 1000U);
+      }
+    }
+  }
+}
+
+/// One core, so nothing waits; what run_watched() would say is known to be right.
+TEST_P(EveryMachine, KeepsTheOutcomesThatAWatcherWouldHear) {
+  struct Listener final : arch::RunWatcher {
+    Listener(const arch::CoreFeed& feed) : thread(feed) {}
+    void finished(std::size_t run, std::size_t instruction) override {
+      heard.push_back({.run = before + run,
+                       .instruction = instruction,
+                       .signals = thread.signals(),
+                       .load = thread.last_load(),
+                       .store = thread.last_store(),
+                       .fetch = thread.last_fetch(),
+                       .mispredicted = thread.last_mispredicted()});
+    }
+    const arch::CoreFeed& thread;
+    std::uint64_t before = 0;
+    std::vector<arch::WatchedOutcome> heard;
+  };
+  const SyntheticWorkload program(6, 300, false, true);
+  const auto stream = program.run(30'000, 11);
+  arch::SignalSet misses, hits;
+  for (const CoreSignal signal : {CoreSignal::LoadL2Hit, CoreSignal::LoadDram, CoreSignal::MispredictedNotTaken})
+    misses.set(static_cast<std::size_t>(signal));
+  hits.set(static_cast<std::size_t>(CoreSignal::LoadL1Hit));
+  for (const Depth depth : {Depth::Fast, Depth::Full}) {
+    for (const arch::SignalSet& watched : {misses, hits}) {
+      ModelledMachine machine(GetParam(), {.depth = depth}), watched_machine(GetParam(), {.depth = depth});
+      const auto thread = machine.attach_thread(), heard_thread = watched_machine.attach_thread();
+      Runner runner(*thread), heard_runner(*heard_thread);
+      Listener listener(*heard_thread);
+      std::deque<arch::WatchedOutcome> kept;
+      thread->keep_outcomes(watched, kept);
+      for (std::size_t at = 0; at < stream.size(); at += 1500) {
+        const auto part = std::span(stream).subspan(at, std::min<std::size_t>(1500, stream.size() - at));
+        runner.run(part, {.path_ends = PathEnds::AtIndirect});
+        heard_runner.prepare(part, {.path_ends = PathEnds::AtIndirect});
+        ASSERT_TRUE(heard_runner.run_watched(watched, listener));
+        listener.before += heard_runner.runs();
+      }
+      ASSERT_EQ(difference(thread->signals(), heard_thread->signals()), "");
+      ASSERT_EQ(kept.size(), listener.heard.size());
+      EXPECT_GT(kept.size(), 100U);
+      for (std::size_t i = 0; i < kept.size(); ++i) {
+        const arch::WatchedOutcome &one = kept[i], &other = listener.heard[i];
+        ASSERT_EQ(one.run, other.run) << i;
+        ASSERT_EQ(one.instruction, other.instruction) << i;
+        ASSERT_EQ(difference(one.signals, other.signals), "") << i;
+        ASSERT_TRUE(one.load == other.load && one.store == other.store && one.fetch == other.fetch) << i;
+        ASSERT_EQ(one.mispredicted, other.mispredicted) << i;
       }
     }
   }

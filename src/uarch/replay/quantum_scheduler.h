@@ -145,9 +145,9 @@ class QuantumScheduler {
     std::vector<Part> parts;
     std::vector<arch::PathRun> runs;  // and their slots, whose place is the runner's again:
     std::vector<std::uint64_t> slots;
-    std::size_t part = 0, run = 0;  // what comes next
-    std::uint64_t time = 0;         // cycle in which it does
-    Place place;                    // within the run
+    std::size_t part = 0, run = 0;              // what comes next
+    std::uint64_t time = 0;                     // cycle in which it does
+    typename ThreadReplay<Clock>::Place place;  // within the run
     bool empty() const { return part == parts.size(); }
     arch::SlotValues values(const Part& of) const {
       return {.slots = slots.data(), .fs = of.fs, .gs = of.gs, .listed = of.listed};

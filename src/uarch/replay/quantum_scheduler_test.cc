@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "uarch/core_model.h"
@@ -198,10 +200,11 @@ TEST(QuantumScheduler, SettlingShowsAllOfAThreadAndAThreadThatEndsLosesNothing) 
 
 /// A writer and a reader of one line, told in pieces of so many rounds, behind each of which signals are kept or not.
 struct Kept {
-  std::vector<arch::CoreSignals> ends;  // of each thread
-  std::deque<arch::CoreSignals> kept;   // of the writer
+  std::vector<arch::CoreSignals> ends;                       // of each thread
+  std::deque<arch::CoreSignals> kept;                        // of the writer
+  std::array<std::deque<arch::WatchedOutcome>, 2> outcomes;  // of each
 };
-Kept run_in_pieces(std::uint64_t rounds, bool keeps) {
+Kept run_in_pieces(std::uint64_t rounds, bool keeps, const arch::SignalSet& watched = {}) {
   Kept result;
   ModelledMachine machine(*find_core_model("skylake-server"), woven(2, 10));
   std::vector<LoopThread> threads;
@@ -211,6 +214,7 @@ Kept run_in_pieces(std::uint64_t rounds, bool keeps) {
   const auto reads = [](std::uint64_t round, std::size_t access) {
     return access == 0 ? kShared + 8 : kPrivate + round % 64 * 8;
   };
+  for (std::size_t i = 0; watched.any() && i < 2; ++i) threads[i].feed().keep_outcomes(watched, result.outcomes[i]);
   for (int turn = 0; turn < 6; ++turn) {
     for (std::uint64_t told = 0; told < 4000; told += rounds) {
       threads[0].run(rounds, writes);
@@ -244,6 +248,40 @@ TEST(QuantumScheduler, SignalsAreKeptWhereTheyWereToBe) {
     EXPECT_EQ(kept[CoreSignal::SlotsRetired] - before, pieces.kept[0][CoreSignal::SlotsRetired]) << before;
     before = kept[CoreSignal::SlotsRetired];
   }
+}
+
+TEST(QuantumScheduler, KeepingOutcomesChangesNothing) {
+  const Kept without = run_in_pieces(4000, false);
+  arch::SignalSet hitm, hits;
+  hitm.set(static_cast<std::size_t>(CoreSignal::LoadL3Hitm));
+  hits.set(static_cast<std::size_t>(CoreSignal::LoadL1Hit));
+  for (const auto& [watched, rounds] : {std::pair{hitm, 50}, std::pair{hits, 4000}}) {
+    const Kept with = run_in_pieces(static_cast<std::uint64_t>(rounds), true, watched);
+    for (std::size_t thread = 0; thread < 2; ++thread)
+      EXPECT_EQ(with.ends[thread].counts, without.ends[thread].counts) << watched << ", " << thread;
+  }
+}
+
+TEST(QuantumScheduler, OutcomesAreThoseOfTheInstructionsThatChangedWhatIsWatched) {
+  arch::SignalSet hitm;
+  hitm.set(static_cast<std::size_t>(CoreSignal::LoadL3Hitm));
+  const Kept kept = run_in_pieces(50, true, hitm);
+  for (std::size_t thread = 0; thread < 2; ++thread) {
+    std::uint64_t before = 0, run = 0;
+    for (const arch::WatchedOutcome& outcome : kept.outcomes[thread]) {
+      EXPECT_EQ(outcome.signals[CoreSignal::LoadL3Hitm], ++before);
+      EXPECT_GE(outcome.run, run);
+      run = outcome.run;
+      EXPECT_EQ(outcome.load.source.snoop, arch::DataSnoop::Hitm);
+      EXPECT_GT(outcome.load.latency, 30U);
+      EXPECT_EQ(outcome.instruction, thread == 0 ? 0U : 20U);  // xchg [rdi], eax; mov eax, [rdi]
+      EXPECT_EQ(outcome.load_address, thread == 0 ? kShared : kShared + 8);
+      EXPECT_EQ(outcome.store_address, thread == 0 ? kShared : 0U);
+    }
+    EXPECT_EQ(before, kept.ends[thread][CoreSignal::LoadL3Hitm]);
+    EXPECT_LT(run, thread == 0 ? 24'000U : 36'000U);
+  }
+  EXPECT_GT(kept.outcomes[1].size(), 100U);
 }
 
 }  // namespace

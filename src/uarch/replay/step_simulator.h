@@ -45,6 +45,7 @@ class StepSimulator {
   struct Last {
     Outcome load, store, fetch;
     bool loaded = false, stored = false, locked = false, mispredicted = false;
+    std::uint64_t load_address = 0, store_address = 0;  // of the first of each, where somebody watches
   };
   struct TakenBranch {
     std::uint64_t pc = 0;
@@ -62,6 +63,12 @@ class StepSimulator {
 
   /// Whether somebody asks for what only steps tell.
   bool asks_for_steps() const { return !taken_.empty() || watches_retirement_; }
+  /// As CoreFeed::was_mispredicted() has them.
+  TakenBranch taken(std::size_t back, std::uint64_t pc) const {
+    if (back >= taken_.size()) return {};
+    const TakenBranch& branch = taken_[(taken_count_ - 1 - back) % kRemembered];
+    return branch.pc == pc ? branch : TakenBranch{};
+  }
   /// One step, and its partner if it has one. kLast: whether somebody may ask for what became of this run's last load,
   /// store and branch returns the words behind its own
   template <bool kLast>

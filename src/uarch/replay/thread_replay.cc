@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "arch/issue_signals.h"
 #include "base/check.h"
 #include "uarch/coherence/sharing_log.h"
 #include "uarch/replay/quantum_scheduler.h"
@@ -11,7 +10,6 @@ namespace zs::uarch {
 namespace {
 
 using arch::AccessForm;
-using arch::CoreSignal;
 using arch::DataLevel;
 using arch::DataSnoop;
 
@@ -29,16 +27,6 @@ constexpr Where kWhere[] = {
 constexpr arch::DataTlb kTlb[] = {arch::DataTlb::L1, arch::DataTlb::Stlb, arch::DataTlb::Walk};
 constexpr arch::DataBlock kBlock[] = {arch::DataBlock::None, arch::DataBlock::None, arch::DataBlock::Data,
                                       arch::DataBlock::Address};
-
-/// What signals() has only when all is told.
-const arch::SignalSet kCountedLate = [] {
-  arch::SignalSet late;
-  for (const CoreSignal signal : arch::kHitSignals) late.set(static_cast<std::size_t>(signal));
-  for (std::size_t i = 0; i < arch::kCoreSignals; ++i) {
-    if (arch::is_time(static_cast<CoreSignal>(i))) late.set(i);
-  }
-  return late;
-}();
 
 }  // namespace
 
@@ -67,6 +55,18 @@ arch::AccessOutcome told(bool present, const Outcome& outcome, bool locked) {
                      .tlb = kTlb[static_cast<std::size_t>(outcome.tlb)],
                      .block = kBlock[static_cast<std::size_t>(outcome.forwarding)],
                      .locked = locked}};
+}
+
+void OutcomeKeeper::finished(std::size_t run, std::size_t instruction) {
+  kept_->push_back({.run = runs_ + run,
+                    .instruction = instruction,
+                    .signals = thread_.signals(),
+                    .load = thread_.last_load(),
+                    .store = thread_.last_store(),
+                    .fetch = thread_.last_fetch(),
+                    .mispredicted = thread_.last_mispredicted(),
+                    .load_address = load_address_,
+                    .store_address = store_address_});
 }
 
 template <typename Clock>
@@ -102,58 +102,19 @@ void ThreadReplay<Clock>::run(std::span<const arch::PathRun> runs, const arch::S
 template <typename Clock>
 bool ThreadReplay<Clock>::run_watched(std::span<const arch::PathRun> runs, const arch::SlotValues& values,
                                       const arch::SignalSet& watched, arch::RunWatcher& watcher) {
+  CHECK(!keeper_.keeps(), runs.size());
   scheduler_.settle(*this);
   take();
-  if (open_ == nullptr) core_.clock.idle_until(core_.idle_until);
-  watch_ = {.watcher = &watcher, .runs = runs.data(), .signals = {}};
-  watch_.each = kTimed && std::ranges::any_of(arch::kIssueSignals, [&watched](CoreSignal signal) {
-                  return watched[static_cast<std::size_t>(signal)];
-                });
-  const bool changes_seldom = (watched & kCountedLate).none();
-  for (std::size_t i = 0; changes_seldom && i < watched.size(); ++i) {
-    if (!watched[i]) continue;
-    watch_.signals.push_back(static_cast<std::uint8_t>(i));
-    watch_.changes_in_code |= i != static_cast<std::size_t>(CoreSignal::LatencyLoads);
-    watch_.sum += signals_.counts[i];
-  }
-  const arch::PathRun* const end = runs.data() + runs.size();
-  for (const arch::PathRun* run = runs.data(); run != end; ++run) {
-    if (!watch_.signals.empty() && !asks_for_steps() && open_ == nullptr) {
-      replay_code(run, end, values);
-      if (run == end) break;
-      if (book_.simple(run->path) != nullptr) core_.code->played(run->path, book_.simple_path(run->path));
-    }
-    ++core_.work.by_step;
-    watch_run(*run, words_of(*run, values));
-  }
+  set_watch(watched, watcher);
+  watch_runs(runs, values);
   watch_.watcher = nullptr;
-  tell();
   return true;
 }
 
 template <typename Clock>
-void ThreadReplay<Clock>::watch_run(const arch::PathRun& run, std::span<const std::uint64_t> words) {
-  const Plan& plan = book_.plan(run.path, open_);
-  const std::uint64_t* at = words.data();
-  // One that was open before began before the path.
-  WatchedBlock block{.run = &run,
-                     .segment = 0,
-                     .first = plan.segments.front().continues ? std::size_t{0} - open_->instructions : 0,
-                     .counted = nullptr};
-  if (plan.closes_open) close_open();
-  for (const Segment& segment : plan.segments) {
-    if (segment.continues) {
-      core_.clock.continue_with(*segment.timing);
-    } else {
-      core_.clock.begin(*segment.timing);
-    }
-    at = watch_block(plan, block, 0, 0, at);
-    ++block.segment;
-    block.first += segment.instructions;
-  }
-  open_ = plan.after;
-  counts_.under_way = plan.under_way;
-  CHECK(at == words.data() + words.size(), run.path, words.size());
+void ThreadReplay<Clock>::keep_outcomes(const arch::SignalSet& watched, std::deque<arch::WatchedOutcome>& kept) {
+  keeper_.keep(kept);
+  set_watch(watched, keeper_);
 }
 
 template <typename Clock>
@@ -285,6 +246,11 @@ template <bool kLast>
 
 template <typename Clock>
 void ThreadReplay<Clock>::replay_alone(std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
+  if (keeper_.keeps()) {
+    watch_runs(runs, values);
+    keeper_.pass(runs.size());
+    return;
+  }
   if (open_ == nullptr) core_.clock.idle_until(core_.idle_until);
   const auto next = [&]<bool kLast>(const arch::PathRun& run) {
     ++core_.work.by_step;
@@ -322,45 +288,54 @@ void ThreadReplay<Clock>::replay_alone(std::span<const arch::PathRun> runs, cons
 template <typename Clock>
 bool ThreadReplay<Clock>::replay_until(const arch::PathRun& run, const arch::SlotValues& values, Place& place,
                                        std::uint64_t limit, std::uint64_t until) {
+  const bool watched = keeper_.keeps();
   Clock& clock = core_.clock;
   if (place.plan == nullptr) {
     ++core_.work.by_step;
     place.plan = &book_.plan(run.path, open_);
+    // One that was open before began before the path.
+    if (place.plan->segments.front().continues) place.first = std::size_t{0} - open_->instructions;
     if (place.plan->closes_open) close_open();
     last_ = {};
   }
   const Plan& plan = *place.plan;
   const std::span<const std::uint64_t> words = words_of(run, values);
   const std::uint64_t* at = words.data() + place.words;
+  if (watched) watch_.runs = &run;
+  const auto waits = [&](const Step& step, const std::uint64_t* of) {
+    if (step.kind == StepKind::Fetch) return false;
+    const std::uint64_t linear = step.form == AccessForm::Listed ? (*of != 0 ? of[1] : 0) : *of;
+    const std::uint64_t now = dispatch_of(step);
+    if (now <= limit || !memory_.is_contended(linear, now)) return false;
+    place.time = now;
+    return true;
+  };
   for (; place.segment < plan.segments.size(); ++place.segment) {
     const Segment& segment = plan.segments[place.segment];
-    if (!place.in_block && segment.continues) {
-      clock.continue_with(*segment.timing);
-    } else if (!place.in_block) {
-      if (place.segment != 0 && clock.start_cycle() >= until) {
+    const WatchedBlock block{.run = &run, .segment = place.segment, .first = place.first, .counted = nullptr};
+    if (!place.in_block) {
+      if (!segment.continues && place.segment != 0 && clock.start_cycle() >= until) {
         place.words = static_cast<std::size_t>(at - words.data());
         return false;
       }
-      clock.idle_until(core_.idle_until);
-      clock.begin(*segment.timing);
-    }
-    place.in_block = true;
-    while (place.step != segment.steps_end) {
-      const Step& step = plan.steps[place.step];
-      if (step.kind != StepKind::Fetch) {
-        const std::uint64_t linear = step.form == AccessForm::Listed ? (*at != 0 ? at[1] : 0) : *at;
-        const std::uint64_t now = dispatch_of(step);
-        if (now > limit && memory_.is_contended(linear, now)) {
-          place.words = static_cast<std::size_t>(at - words.data());
-          place.time = now;
-          return false;
-        }
+      if (segment.continues) {
+        clock.continue_with(*segment.timing);
+      } else {
+        clock.idle_until(core_.idle_until);
+        clock.begin(*segment.timing);
       }
-      at = this->template replay_step<true>(step, at);
-      place.step += steps_of(step);
+      place.in_block = true;
+      if (watched) place.watched = begin_watch(plan, block, 0);
+    }
+    at = watched ? watch_steps(plan, block, place.watched, 0, 0, at, waits)
+                 : this->replay_steps(plan, place.step, segment.steps_end, at, waits);
+    if (watched ? place.watched.step != nullptr : place.step != segment.steps_end) {
+      place.words = static_cast<std::size_t>(at - words.data());
+      return false;
     }
     place.in_block = false;
-    if (segment.ends) {
+    place.first += segment.instructions;
+    if (segment.ends && !watched) {
       end_block(segment, run.next);
       counts_.uops += segment.timing->uops();
       counts_.fused += segment.timing->fused();
@@ -370,6 +345,7 @@ bool ThreadReplay<Clock>::replay_until(const arch::PathRun& run, const arch::Slo
   open_ = plan.after;
   counts_.under_way = plan.under_way;
   CHECK(at == words.data() + words.size(), run.path, words.size());
+  if (watched) keeper_.pass(1);
   return true;
 }
 

@@ -25,12 +25,23 @@ class QuantumScheduler;
 /// What a PMU is told of this outcome.
 arch::AccessOutcome told(bool present, const Outcome& outcome, bool locked);
 
-/// Where a run has stopped: before an access that must wait for other cores, or where a block ended.
-struct Place {
-  const Plan* plan = nullptr;                    // null: it has not begun
-  std::size_t segment = 0, step = 0, words = 0;  // what comes next
-  bool in_block = false;                         // the segment's block is under way: an access waits
-  std::uint64_t time = 0;                        // cycle of that access
+/// For keep_outcomes() of a thread.
+class OutcomeKeeper final : public arch::RunWatcher {
+ public:
+  /// load_address, store_address  where the thread has them of the instruction that has finished
+  OutcomeKeeper(const arch::CoreFeed& thread, const std::uint64_t& load_address, const std::uint64_t& store_address)
+      : thread_(thread), load_address_(load_address), store_address_(store_address) {}
+  bool keeps() const { return kept_ != nullptr; }
+  void keep(std::deque<arch::WatchedOutcome>& kept) { kept_ = &kept; }
+  /// So many runs more are over.
+  void pass(std::size_t runs) { runs_ += runs; }
+  void finished(std::size_t run, std::size_t instruction) override;
+
+ private:
+  const arch::CoreFeed& thread_;
+  const std::uint64_t &load_address_, &store_address_;
+  std::deque<arch::WatchedOutcome>* kept_ = nullptr;
+  std::uint64_t runs_ = 0;  // that are over, since outcomes are kept
 };
 
 template <typename Clock>
@@ -55,6 +66,8 @@ class ThreadReplay final : public arch::CoreFeed, public CodeSimulator<Clock> {
 
   bool run_watched(std::span<const arch::PathRun> runs, const arch::SlotValues& values, const arch::SignalSet& watched,
                    arch::RunWatcher& watcher) override;
+
+  void keep_outcomes(const arch::SignalSet& watched, std::deque<arch::WatchedOutcome>& kept) override;
 
   void settle() override;
   void keep_signals(std::deque<arch::CoreSignals>& kept) override;
@@ -92,6 +105,16 @@ class ThreadReplay final : public arch::CoreFeed, public CodeSimulator<Clock> {
   void unmapped(std::uint64_t first, std::uint64_t last) override;
   void large_pages(std::uint64_t first, std::uint64_t last, bool wanted) override;
 
+  /// Where a run has stopped: before an access that must wait for other cores, or where a block ended.
+  struct Place {
+    const Plan* plan = nullptr;                             // null: it has not begun
+    std::size_t segment = 0, step = 0, words = 0;           // what comes next
+    bool in_block = false;                                  // the segment's block is under way: an access waits
+    std::uint64_t time = 0;                                 // cycle of that access
+    std::size_t first = 0;                                  // number of the block's first instruction in the path
+    typename CodeSimulator<Clock>::WatchedPlace watched{};  // in the block, where outcomes are kept
+  };
+
   // For the quantum_scheduler.
   void take() {
     if (core_.owner != this) take_over();
@@ -118,7 +141,7 @@ class ThreadReplay final : public arch::CoreFeed, public CodeSimulator<Clock> {
   using StepSimulator<Clock>::counts_;
   using StepSimulator<Clock>::last_;
   using StepSimulator<Clock>::taken_;
-  using StepSimulator<Clock>::taken_count_;
+  using StepSimulator<Clock>::taken;
   using StepSimulator<Clock>::tags_;
   using StepSimulator<Clock>::threshold_;
   using StepSimulator<Clock>::passed_over_;
@@ -130,29 +153,25 @@ class ThreadReplay final : public arch::CoreFeed, public CodeSimulator<Clock> {
   using StepSimulator<Clock>::end_block;
   using StepSimulator<Clock>::close_open;
   using StepSimulator<Clock>::dispatch_of;
-  using typename StepSimulator<Clock>::TakenBranch;
   using BlockSimulator<Clock>::replay_simple;
   using BlockSimulator<Clock>::replay_timed;
   using typename CodeSimulator<Clock>::WatchedBlock;
   using CodeSimulator<Clock>::watch_;
   using CodeSimulator<Clock>::words_of;
   using CodeSimulator<Clock>::replay_code;
-  using CodeSimulator<Clock>::watch_block;
+  using CodeSimulator<Clock>::watch_runs;
+  using CodeSimulator<Clock>::watch_steps;
+  using CodeSimulator<Clock>::begin_watch;
+  using CodeSimulator<Clock>::set_watch;
 
-  TakenBranch taken(std::size_t back, std::uint64_t pc) const {
-    if (back >= taken_.size()) return {};
-    const TakenBranch& branch = taken_[(taken_count_ - 1 - back) % kRemembered];
-    return branch.pc == pc ? branch : TakenBranch{};
-  }
   void take_over();
   void leave();
   /// kLast  whether somebody may ask for what became of this run's last load, store and branch
   template <bool kLast>
   const std::uint64_t* play(const Plan& plan, std::uint64_t next, const std::uint64_t* words);
-  void watch_run(const arch::PathRun& run, std::span<const std::uint64_t> words);
-
   QuantumScheduler<Clock>& scheduler_;
   const std::uint16_t number_;
+  OutcomeKeeper keeper_{*this, last_.load_address, last_.store_address};
 };
 
 }  // namespace zs::uarch
