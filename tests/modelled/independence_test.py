@@ -143,6 +143,25 @@ class Independence(unittest.TestCase):
                     self.assertGreater(stand_for, whole[event] - threads * each)
         self.assertLess(left_out, 0.6 * len(self.events))
 
+    def test_samples_without_registers_are_those_with_registers(self):
+        """Of one thread: with registers the thread waits for its core at each overflow, and its registers come from a log."""
+        program = tool.guest("qsort_static")
+        fields = {"-d": "addr,data_src", "-W": "weight"}
+        for event, options in (("mem_load_retired.l1_miss:pp", ("-d", "-W")), ("mem_load_retired.l1_hit:pp", ("-d", "-W")),
+                               ("mem_trans_retired.load_latency_gt_4:pp", ("-d", "-W")), ("br_misp_retired.all_branches:pp", ()),
+                               ("br_misp_retired.all_branches", ()), ("l1d.replacement", ()), ("icache_64b.iftag_miss", ())):
+            with self.subTest(event=event), tempfile.TemporaryDirectory() as folder:
+                shown = []
+                for registers in ("--intr-regs", "--intr-regs=none"):
+                    data = os.path.join(folder, "perf.data")
+                    ran = tool.zeroskid("record", "-q", "--detail", "complete", "--virtual-time", *options, registers, "-e", event, "-c", 13,
+                                        "-o", data, "--", *program)
+                    self.assertEqual(ran.returncode, 0, ran.stderr)
+                    wanted = ",".join(["tid,time,period,ip", *(fields[option] for option in options)])
+                    shown.append(tool.zeroskid("script", "-i", data, "-F", wanted).stdout.splitlines())
+                self.assertEqual(*shown)
+                self.assertGreater(len(shown[0]), 5)
+
     def test_samples_of_any_event_at_any_period_stand_for_what_is_counted(self):
         """By interrupt and, where the event has it, by PEBS, whose overflow arms and whose next occurrence is recorded: N + 1 to a sample."""
         chance = random.Random(34)
