@@ -16,7 +16,7 @@ namespace zs::engine {
 
 /// One instruction of a path, as far as a counter asks.
 struct DeferredInsn {
-  std::uint64_t pc = 0, next = 0;  // next: where it goes on; 0: the instruction that comes says it
+  std::uint64_t pc = 0;
   arch::InsnFacts facts;
   bool taken = false;
   std::uint8_t data_bytes = 0, store_bytes = 0;  // arch::Retired
@@ -25,6 +25,7 @@ struct DeferredInsn {
 struct DeferredPath {
   std::vector<DeferredInsn> insns;
   std::vector<std::uint32_t> counts;  // what they bring, by accumulator
+  std::uint64_t next = 0;             // where it goes on; 0: an indirect branch says it
 };
 
 /// Paths that ran one behind the other, or an instruction that ran alone.

@@ -138,7 +138,7 @@ DeferredPath DeferredTrace::path_of(std::span<const PathInsn> insns) const {
     kept.pc = insn.pc;
     kept.facts = insn.facts;
     kept.taken = one.taken;
-    kept.next = one.taken ? one.went_to : insn.next();
+    path.next = one.taken ? one.went_to : insn.next();
     for (std::size_t i = 0; i < insn.memory_count; ++i) {
       const MemoryOperand& operand = insn.memory[i];
       if (i == 0 || (operand.read && !insn.memory[0].read)) kept.data_bytes = bytes_of(operand);
@@ -169,7 +169,7 @@ void DeferredTrace::add(std::span<const std::uint32_t> exits) {
     if (const DeferredPath& path = this->path(exit); !path.insns.empty()) batch.paths.push_back(&path);
   }
   if (batch.paths.empty()) return;
-  const std::uint64_t next = batch.paths.back()->insns.back().next;
+  const std::uint64_t next = batch.paths.back()->next;
   batch.next = next != 0 ? next : run_.indirect_target;
   add(std::move(batch));
 }

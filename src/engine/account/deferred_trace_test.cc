@@ -33,6 +33,7 @@ class DeferredTraceTest : public RunTest {
     code_.put(kTwoLoads, {0x8B, 0x07, 0xFF, 0xC1, 0x8B, 0x16, 0xC3});
     count(0, kInstructions, kFar);
     count(1, kL1Misses | pmu::kInt, pmu::minus(2));
+    count(2, kL1Misses, kFar);
     cpu_.core = &core_;
     cpu_.wants_registers = false;
     start();
@@ -122,6 +123,18 @@ TEST_F(DeferredTraceTest, SeveralInAPathAreAllFound) {
   EXPECT_THAT(found_, ElementsAre(Found{kPc + 6, 3, 0}, Found{kPc + 6, 7, 0}));
 }
 
+TEST_F(DeferredTraceTest, ThePeriodThatAnInterruptSetsHoldsForWhatComesBehind) {
+  heard_.at_pmi = [this](const arch::RegisterFile& after) {
+    if (counter(1) >= pmu::minus(9)) return;
+    found_.push_back({after.ip, counter(0), counter(2)});
+    pmu_.wr(pmu::kFullPmc0 + 1, pmu::minus(2 + found_.size()));
+    pmu_.wr(pmu::kOvfCtrl, 2);
+  };
+  leave_loads(10);
+  drain();
+  EXPECT_THAT(found_, ElementsAre(Found{kPc + 6, 7, 2}, Found{kPc + 6, 19, 5}, Found{kPc + 6, 35, 9}));
+}
+
 TEST_F(DeferredTraceTest, WhatRanBeforeTheCodeWasForgottenIsStillKnown) {
   core_.waits = true;
   leave_loads(2);
@@ -157,6 +170,18 @@ TEST_F(DeferredTraceTest, AnInstructionThatRanAloneIsCountedInItsPlace) {
   EXPECT_THAT(found_, ElementsAre(Found{kPc + 2, 5, 0}, Found{kPc + 2, 10, 0}));
   EXPECT_EQ(counter(0), 14U);
   EXPECT_EQ(counter(1), pmu::minus(1));
+  EXPECT_EQ(counter(2), 5U);
+}
+
+TEST_F(DeferredTraceTest, WhatAnInstructionAloneBringsIsCountedOnce) {
+  core_.cost(kPc)[LoadDram] = 1;
+  core_.cost(kSecond) = {};
+  pmu_.wr(pmu::kFullPmc0 + 1, pmu::minus(100));
+  heard_.at_pmi = [](const arch::RegisterFile&) {};
+  step_first();
+  leave_loads(1);
+  drain();
+  EXPECT_EQ(counter(2), 2U);
 }
 
 TEST_F(DeferredTraceTest, AProbedInstructionIsCountedAtOnce) {
@@ -173,7 +198,9 @@ TEST_F(DeferredTraceTest, AProbedInstructionIsCountedAtOnce) {
   core_.waits = false;
   leave_loads(1);
   drain();
+  EXPECT_THAT(found_, ElementsAre(Found{kPc + 6, 8, 0})) << "and the runs of the core are counted with it";
   EXPECT_EQ(counter(0), 9U);
+  EXPECT_EQ(counter(2), 2U);
 }
 
 TEST_F(DeferredTraceTest, ClocksHaveTheTimeOfTheOverflow) {
@@ -203,6 +230,10 @@ TEST_F(DeferredTraceTest, IsNotForAllThatCanBeSampled) {
   EXPECT_TRUE(deferred());
   count(0, 0x41'003C | pmu::kInt, pmu::minus(1000));
   EXPECT_FALSE(deferred()) << "time belongs to no instruction";
+  count(0, kInstructions, kFar);
+  constexpr std::uint64_t kRetireSlots = 0x41'02C2;
+  count(1, kRetireSlots | pmu::kInt, pmu::minus(1000));
+  EXPECT_FALSE(deferred()) << "nor do slots";
 }
 
 }  // namespace
