@@ -106,8 +106,11 @@ class Independence(unittest.TestCase):
 
     def test_windows_change_nothing_beside_exact_counts_of_memory(self):
         """REP strings then run alone, so that the elements of each are in their window."""
-        program = tool.guest(*PROGRAMS["two threads"])
-        self.windows_sum_to(counted([HITM, "mem_inst_retired.all_loads", "mem_inst_retired.all_stores"], program), program, "3333i")
+        for words in (PROGRAMS["two threads"], ["threads_strings"]):
+            program = tool.guest(*words)
+            whole = counted([HITM, RFO, "mem_inst_retired.all_loads", "mem_inst_retired.all_stores"], program)
+            for length in ("3333i", "500:mem_inst_retired.all_loads", "20:mem_load_retired.l1_miss"):
+                self.windows_sum_to(whole, program, length)
 
     def test_windows_that_modelled_events_end_change_nothing(self):
         """Threads' cores play later than the threads run, and windows end where the cores have got to."""
