@@ -29,17 +29,17 @@ constexpr std::size_t kMainStackBytes = 1 << 20;
 }
 
 /// Whether the limits that could not be lifted leave room for the translated code.
-Result<void> check_room(AddressRange window) {
-  const long at = raw_syscall(SYS_mmap, window.start, window.size(), PROT_READ | PROT_WRITE,
+Result<void> check_room(AddressRange range) {
+  const long at = raw_syscall(SYS_mmap, range.start, range.size(), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
-  if (!is_error(at)) raw_syscall(SYS_munmap, at, window.size());
+  if (!is_error(at)) raw_syscall(SYS_munmap, at, range.size());
   if (at == -EEXIST) {
     return Error{.message = "the addresses that translated code needs are taken: zeroskid does not run inside itself",
                  .hint = "record what the inner zeroskid runs, without it"};
   }
   if (at != -ENOMEM) return {};
   return Error{.message = "the limits on memory (ulimit -v or -d) leave no room for translated code: it needs " +
-                          std::to_string(window.size() >> 10) + " KiB of addresses besides the program's",
+                          std::to_string(range.size() >> 10) + " KiB of addresses besides the program's",
                .hint = "set the limit as a soft one (ulimit -S -v): it applies to the program alone"};
 }
 

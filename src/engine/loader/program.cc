@@ -64,7 +64,7 @@ void prepend_interpreter(std::vector<std::string>& argv, const ScriptLine& line,
   argv.insert(argv.begin(), line.interpreter);
 }
 
-/// The first engine window that no fixed segment reaches into.
+/// The first engine range that no fixed segment reaches into.
 Result<Layout> choose_layout(const ProgramPlan& plan) {
   std::vector<AddressRange> fixed;
   const auto collect = [&](const OpenedImage& image) {
@@ -74,11 +74,10 @@ Result<Layout> choose_layout(const ProgramPlan& plan) {
   collect(plan.program);
   for (const OpenedImage& image : plan.interpreter) collect(image);
   Layout layout;
-  for (const AddressRange window : kEngineWindows) {
-    const bool taken =
-        std::any_of(fixed.begin(), fixed.end(), [&](AddressRange each) { return each.overlaps(window); });
+  for (const AddressRange range : kEngineRanges) {
+    const bool taken = std::any_of(fixed.begin(), fixed.end(), [&](AddressRange each) { return each.overlaps(range); });
     if (taken) continue;
-    layout.engine = window;
+    layout.engine = range;
     return layout;
   }
   return Error{.message = plan.program.path +

@@ -1,7 +1,7 @@
 // Starts a program as the kernel's execve would: finds out what the file is (ELF or #! script), maps it and its
 // interpreter, and lays out the stack with arguments, environment and auxiliary vector.
 // In two steps, because where the engine may live depends on where the program must: plan_program() opens and checks
-// everything and chooses the engine window; load_program() maps.
+// everything and chooses the engine range; load_program() maps.
 // Different from the kernel on purpose: every address is a function of the program, its rlimits and the layout only;
 // AT_RANDOM comes from the seed; the rseq entries are left out; strings lie above the pointer arrays, in the order
 // argv, envp, at a fixed address.
@@ -50,7 +50,7 @@ struct OpenedImage {
 };
 
 struct ProgramPlan {
-  Layout layout;  // engine window chosen so that it does not collide with the program's fixed segments
+  Layout layout;  // engine range chosen so that it does not collide with the program's fixed segments
   OpenedImage program;
   std::vector<OpenedImage> interpreter;  // none (static) or one
   std::string exec_name;
@@ -83,7 +83,7 @@ struct LoadedProgram {
 /// On failure the error is ready to be printed and `exit_status` says how to end: 127 not found, 126 not executable.
 Result<ProgramPlan> plan_program(const ProgramConfig& config, int& exit_status);
 
-/// `map` was made with plan.layout. The engine window may be reserved before or after.
+/// `map` was made with plan.layout. The engine range may be reserved before or after.
 /// Failing halfway leaves what was mapped; the caller is about to exit.
 Result<LoadedProgram> load_program(const ProgramPlan& plan, GuestMap& map, int& exit_status);
 

@@ -211,7 +211,7 @@ TEST_F(Program, RunsScriptsAsExecveDoes) {
   EXPECT_EQ(native_run({inner}, {}).status, 99 << 8);  // ELOOP there, too
 }
 
-TEST_F(Program, RunsProgramsAtFixedAddressesThatCollideWithTheEngineWindow) {
+TEST_F(Program, RunsProgramsAtFixedAddressesThatCollideWithTheEngineRange) {
   for (const char* address : {"0x10000000", "0x30000000", "0x60000000", "0x70000000", "0x7f000000"}) {
     const std::string path = build("fixed", kReport, std::string("-static -no-pie -Wl,-Ttext-segment=") + address);
     if (path.empty()) GTEST_SKIP() << "needs a compiler and the static C library";

@@ -111,9 +111,9 @@ TEST(AddressSpace, LeavesTheToolsMemoryAlone) {
         char* tool = static_cast<char*>(mmap(nullptr, 8 * kPageSize, PROT_READ | PROT_WRITE, kPrivate, -1, 0));
         std::strcpy(tool, "alive");
         const auto at = reinterpret_cast<std::uint64_t>(tool);
-        const AddressRange window = map.layout().engine;
+        const AddressRange range = map.layout().engine;
         map.mmap(page(0), kPageSize, kRw, kPrivate | MAP_FIXED, -1, 0);
-        out << "fixed " << result_name(map.mmap(window.start, kPageSize, kRw, kPrivate | MAP_FIXED, -1, 0));
+        out << "fixed " << result_name(map.mmap(range.start, kPageSize, kRw, kPrivate | MAP_FIXED, -1, 0));
         out << " noreplace " << result_name(map.mmap(at, kPageSize, kRw, kPrivate | MAP_FIXED_NOREPLACE, -1, 0));
         out << " over " << result_name(map.mmap(at, kPageSize, kRw, kPrivate | MAP_FIXED, -1, 0));
         out << " unmap " << result_name(map.munmap(at, 8 * kPageSize));

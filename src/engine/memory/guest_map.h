@@ -42,7 +42,7 @@ class GuestMap {
   /// Tells other processes, from now on, what the kernel does not know of these mappings.
   void publish(ShownCode& shown) { space_.publish(shown); }
   /// Keeps a range for the engine: never used for the program's mappings; MAP_FIXED over it is ENOMEM. The layout's
-  /// engine window is reserved from the start. Does not map anything.
+  /// engine range is reserved from the start. Does not map anything.
   void reserve(AddressRange range) { space_.reserve(range); }
   /// Keeps a range for something that the engine can do without: nobody else is put there, until the program asks for
   /// that very place (AddressSanitizer's shadow is where the direct table is). Replaces what was kept so before.
@@ -74,7 +74,7 @@ class GuestMap {
   void in_forked_child();
 
   // For the loader.
-  /// A free place for `length` bytes in the low window, else in the high zone. nullopt: neither has room.
+  /// A free place for `length` bytes in the low range, else in the high zone. nullopt: neither has room.
   std::optional<std::uint64_t> find_low(std::uint64_t length, std::uint64_t alignment) const;
   /// Maps the main stack (soft RLIMIT_STACK bytes below stack_top) and the argument area.
   long map_stack(std::uint64_t soft_limit, bool executable) { return stack_.map(soft_limit, executable); }

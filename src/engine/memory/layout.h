@@ -1,8 +1,8 @@
 // Where things live in the address space that the program and the engine share. Fixed numbers, so that a run does not
 // depend on the kernel's address-space randomisation, on the size of the environment or on the load of the machine.
 //
-//   [0, 2 GiB)                         non-PIE programs where they were linked; in the low window below 0x7ff00000:
-//                                      engine window, PIE programs, ld.so, shared objects, everything executable
+//   [0, 2 GiB)                         non-PIE programs where they were linked; in the low range below 0x7ff00000:
+//                                      engine range, PIE programs, ld.so, shared objects, everything executable
 //   [0x120000000000, 0x200000000000)   spare zone: used when the high zone has no gap that is large enough
 //   [0x200000000000, 0x201000000000)   the brk heap
 //   [0x201000000000, 0x29f000000000)   high zone: every other mapping
@@ -41,7 +41,7 @@ struct AddressRange {
 
 struct Layout {
   AddressRange engine{0x6000'0000, 0x7ff0'0000};  // code cache and contexts; `engine_windows` has the alternatives
-  AddressRange low{0x1000'0000, 0x7ff0'0000};     // contains the engine window
+  AddressRange low{0x1000'0000, 0x7ff0'0000};     // contains the engine range
   AddressRange spare{0x1200'0000'0000, 0x2000'0000'0000};
   AddressRange vast{0x3000'0000'0000, 0x5000'0000'0000};
   AddressRange heap{0x2000'0000'0000, 0x2010'0000'0000};
@@ -64,8 +64,8 @@ struct Layout {
 /// depend on the kernel's randomisation.
 inline constexpr AddressRange kHintRanges[] = {{0, 0x2aaa'0000'0000}, {0x3000'0000'0000, 0x5000'0000'0000}};
 
-/// Engine windows in order of preference: the first that the program's own fixed segments leave free is taken.
-inline constexpr AddressRange kEngineWindows[] = {
+/// Engine ranges in order of preference: the first that the program's own fixed segments leave free is taken.
+inline constexpr AddressRange kEngineRanges[] = {
     {0x6000'0000, 0x7ff0'0000}, {0x1000'0000, 0x2ff0'0000}, {0x3000'0000, 0x4ff0'0000}};
 
 }  // namespace zs::engine

@@ -15,7 +15,7 @@ enum class Zone : std::uint8_t { Low, LowOnly, High };
 
 class Placement {
  public:
-  /// The layout's engine window is reserved from the start.
+  /// The layout's engine range is reserved from the start.
   explicit Placement(const Layout& layout);
 
   const Layout& layout() const { return layout_; }

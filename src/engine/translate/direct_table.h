@@ -15,7 +15,7 @@ namespace zs::engine {
 
 class DirectTable {
  public:
-  /// Code that it covers, beside that of a program linked below the low window.
+  /// Code that it covers, beside that of a program linked below the low range.
   static constexpr std::uint64_t kFirst = 0x1000'0000, kEnd = 0x7ff0'0000;
   /// A page of it has the entries of so many addresses.
   static constexpr std::uint64_t kPage = kPageSize / sizeof(std::uint64_t);
@@ -30,7 +30,7 @@ class DirectTable {
   DirectTable(const DirectTable&) = delete;
   DirectTable& operator=(const DirectTable&) = delete;
 
-  /// fixed_code  the code of a program linked below the low window, if any: its part of the table lies below `most`
+  /// fixed_code  the code of a program linked below the low range, if any: its part of the table lies below `most`
   /// Returns the range of that part, which nobody else may map; empty where there was no room, and then such code is
   /// hashed.
   AddressRange map(AddressRange fixed_code, std::uint64_t most);
@@ -40,7 +40,7 @@ class DirectTable {
   void unmap();
   bool is_mapped() const { return mapped_; }
   bool covers(std::uint64_t pc) const { return mapped_ && ((pc >= kFirst && pc < kEnd) || fixed_code_.contains(pc)); }
-  /// Of a program linked below the low window, and covered.
+  /// Of a program linked below the low range, and covered.
   AddressRange fixed_code() const { return fixed_code_; }
   std::uint32_t bias() const { return bias_; }
   /// Where the entry of `pc`, which the table covers, lies.

@@ -14,7 +14,7 @@ namespace zs::engine {
 namespace {
 
 constexpr std::uint64_t kEntry = 0x6000'5678;
-constexpr std::uint64_t kFixed = 0x40'0000;  // of a program linked below the low window
+constexpr std::uint64_t kFixed = 0x40'0000;  // of a program linked below the low range
 
 /// Of a miss that this program's file has entries for, or of one that it has none for.
 class DirectTableTest : public testing::TestWithParam<bool> {
@@ -50,7 +50,7 @@ class DirectTableTest : public testing::TestWithParam<bool> {
   AddressRange fixed_part_{};
 };
 
-TEST_P(DirectTableTest, CoversTheLowWindowAndTheCodeOfAProgramLinkedBelow) {
+TEST_P(DirectTableTest, CoversTheLowRangeAndTheCodeOfAProgramLinkedBelow) {
   for (const std::uint64_t pc : kCovered) EXPECT_TRUE(table_.covers(pc)) << std::hex << pc;
   for (const std::uint64_t pc : {kFixed - 4096, kFixed + 16'384, DirectTable::kFirst - 1, DirectTable::kEnd})
     EXPECT_FALSE(table_.covers(pc)) << std::hex << pc;

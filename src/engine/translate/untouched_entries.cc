@@ -27,8 +27,8 @@ struct Kind {
   const std::uint64_t* entries;
   std::size_t bytes;
 };
-/// Of the code cache in the engine window that nearly every program gets.
-constexpr CodeCacheLayout kFirst(kEngineWindows[0].start);
+/// Of the code cache in the engine range that nearly every program gets.
+constexpr CodeCacheLayout kFirst(kEngineRanges[0].start);
 constexpr std::uint64_t kDirectMiss = kFirst.direct_miss(), kHashedMiss = kFirst.hashed_miss();
 constexpr Kind kKinds[] = {
     {kDirectMiss, kEntries<kUntouchedBytes, kDirectMiss>.data(), kUntouchedBytes},
