@@ -67,7 +67,9 @@ function(write_units LIST TARGET MOST NAME)
     set(unit ${CMAKE_BINARY_DIR}/units/${TARGET}/${NAME}_${number}.cc)
     file(CONFIGURE OUTPUT ${unit} CONTENT "${text}" @ONLY)
     # g++ takes an included file for a header, whose classes must have no field of a type in an unnamed namespace.
-    set_source_files_properties(${unit} PROPERTIES COMPILE_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+    # clang takes the same alias in two files' unnamed namespaces for one that shadows the other (fuzz preset).
+    set_source_files_properties(${unit} PROPERTIES COMPILE_OPTIONS
+      "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>;$<$<CXX_COMPILER_ID:Clang>:-Wno-shadow>")
     list(APPEND ${LIST} ${unit})
     math(EXPR number "${number} + 1")
   endwhile()

@@ -39,7 +39,8 @@ class ShownCode {
   void replace(std::size_t first, std::size_t last, const ShownRange* with, std::size_t count);
 
   std::uint32_t version_ = 0;
-  std::uint32_t code_count_ = 0, engine_count_ = 0, unused_ = 0;
+  std::uint32_t code_count_ = 0, engine_count_ = 0;
+  [[maybe_unused]] std::uint32_t unused_ = 0;
   ShownRange engine_[kMostEngine];
   ShownRange code_[kMostCode];
 };
