@@ -205,8 +205,8 @@ void Dispatcher::say_that_turns_are_short() {
   if (!stretches_.turns_are_short() || ++short_turns_ != kMany) return;
   run_.observer().notice(
       "threads fight over cache lines: in units, and for samples of time or with registers or stacks, they take "
-      "shorter "
-      "turns, and what comes of sharing and locks differs from what stat --detail complete counts, up to several times "
+      "shorter turns, and what comes of sharing and locks differs from what stat --detail complete counts, up to "
+      "several times "
       "(record --detail complete --intr-regs=none: not so, but for events of time)");
 }
 

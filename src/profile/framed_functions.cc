@@ -51,7 +51,7 @@ std::optional<PointerEncoding> pointer_encoding(const Dwarf_CIE& cie) {
   while (*++letter != '\0') {
     if (*letter == 'S' || *letter == 'B') continue;
     const PointerEncoding encoding{in.read<std::uint8_t>()};
-    if (*letter == 'P') read_pointer(in, encoding);
+    if (*letter == 'P') read_pointer(in, encoding.form());  // passed over
     if (!in.ok()) return std::nullopt;
     if (*letter == 'R') return encoding;
   }

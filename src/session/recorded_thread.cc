@@ -40,10 +40,8 @@ std::uint64_t measured(EventKind kind, const ThreadUsage& usage) {
 /// Whether samples show what is gone when the thread has gone on.
 bool wants_registers(const RecordingConfig& config) {
   if (config.traces_branches()) return true;
-  return config.samples() &&
-         (config.registers || config.callchain != Callchain::None || config.branch_stack || config.raw_records ||
-          config.skid != Skid::None ||
-          std::ranges::any_of(config.events, [](const EventSpec& event) { return is_ibs(event.kind); }));
+  return config.samples() && (config.registers || config.callchain != Callchain::None || config.branch_stack ||
+                              config.raw_records || config.skid != Skid::None || config.samples_by_ibs());
 }
 
 }  // namespace

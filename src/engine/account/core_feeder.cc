@@ -314,9 +314,7 @@ void CoreFeeder::run_step(bool taken, std::uint64_t next) {
   if (run_.counting.deferred) deferred_.counted_step();
   if (step.probe.time != ProbeTime::Before) advance_time();
   const arch::CoreSignals& now = core.signals();
-  if (run_.in_unit()) {
-    for (std::size_t i = 0; i < arch::kCoreSignals; ++i) step.signals.counts[i] = now.counts[i] - before.counts[i];
-  }
+  if (run_.in_unit()) step.signals = signals_since(before, now);
   for (std::size_t accumulator = 0; accumulator < run_.counting.accumulators->size(); ++accumulator) {
     if (run_.counting.accumulators->modelled(accumulator))
       run_.thread->accumulators_reported[accumulator] = (*run_.counting.accumulators)[accumulator].of_signals(now);

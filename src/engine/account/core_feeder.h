@@ -15,6 +15,13 @@
 
 namespace zs::engine {
 
+/// What was added to `before`.
+inline arch::CoreSignals signals_since(const arch::CoreSignals& before, const arch::CoreSignals& now) {
+  arch::CoreSignals since;
+  for (std::size_t i = 0; i < arch::kCoreSignals; ++i) since.counts[i] = now.counts[i] - before.counts[i];
+  return since;
+}
+
 class CoreFeeder {
  public:
   CoreFeeder(Run& run, Tally& tally) : run_(run), tally_(tally) {}

@@ -10,12 +10,6 @@
 namespace zs::engine {
 namespace {
 
-arch::CoreSignals difference(const arch::CoreSignals& now, const arch::CoreSignals& before) {
-  arch::CoreSignals since;
-  for (std::size_t i = 0; i < arch::kCoreSignals; ++i) since.counts[i] = now.counts[i] - before.counts[i];
-  return since;
-}
-
 std::uint8_t bytes_of(const MemoryOperand& operand) {
   return static_cast<std::uint8_t>(operand.bytes <= UINT8_MAX ? operand.bytes : 0);
 }
@@ -88,7 +82,7 @@ class DeferredTrace::Counting {
     Tally& tally = owner_.tally_;
     tally.count();
     tally.clear();
-    const arch::CoreSignals signals = difference(outcome.signals, waiting_.before);
+    const arch::CoreSignals signals = signals_since(waiting_.before, outcome.signals);
     arch::Retired retired;
     static_cast<arch::InsnFacts&>(retired) = insn.facts;
     retired.ip = insn.pc;
@@ -182,7 +176,7 @@ void DeferredTrace::add_into(std::uint32_t block, unsigned instructions, std::ui
 }
 
 void DeferredTrace::add_step(const arch::Retired& retired, const arch::RegisterFile& after) {
-  add({.keeps = {}, .paths = {}, .next = after.ip, .step = DeferredBatch::Step{retired, after}});
+  add({.keeps = {}, .paths = {}, .next = 0, .step = DeferredBatch::Step{retired, after}});
 }
 
 void DeferredTrace::add(DeferredBatch&& batch) {
@@ -222,7 +216,7 @@ void DeferredTrace::counted_step() const {
 
 void DeferredTrace::count_step(const DeferredBatch::Step& step, const arch::CoreSignals& end) {
   DeferredBatches& waiting = run_.thread->deferred;
-  const arch::CoreSignals signals = difference(end, std::exchange(waiting.before, end));
+  const arch::CoreSignals signals = signals_since(std::exchange(waiting.before, end), end);
   arch::Retired retired = step.retired;
   retired.signals = &signals;
   for (auto& left = waiting.outcomes; !left.empty() && left.front().run == waiting.runs; left.pop_front()) {

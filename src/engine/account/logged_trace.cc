@@ -151,8 +151,7 @@ class LoggedTrace::LogWatcher final : public arch::RunWatcher {
     step.mispredicted = modelled && core_.last_mispredicted();
     step.branch_cycle = branch_cycle();
     if (modelled) {
-      for (std::size_t i = 0; i < arch::kCoreSignals; ++i)
-        step.signals.counts[i] = core_.signals().counts[i] - before_.counts[i];
+      step.signals = signals_since(before_, core_.signals());
       step.load = core_.last_load();
       step.store = core_.last_store();
       // Those of instructions before it in its path are remembered, too.
