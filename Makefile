@@ -63,7 +63,7 @@ fuzz: packages
 docs: everything
 	@tools/setup bench
 	@tools/pages --write --build $(BUILD) $(PAGES)
-	@bench/strings/compare --zeroskid $(BUILD)/zeroskid --strings $(BUILD)/tests/strings --write docs/string-programs.md
+	@bench/strings/compare --zeroskid $(BUILD)/zeroskid --strings $(BUILD)/tests/strings --write docs/generated/string-programs.md
 
 format:
 	@tools/format

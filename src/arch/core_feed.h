@@ -122,8 +122,8 @@ struct WatchedOutcome {
 };
 
 /// Of the lines of a program, those whose accesses a core is told of where it is told nothing else
-/// (CoreFeed::accessed): a class of low bits, since the sets of all levels nest in it. source: docs/accuracy.md, "The
-/// last level in between"
+/// (CoreFeed::accessed): a class of low bits, since the sets of all levels nest in it. source:
+/// docs/models/machine.md, "Units alone"
 struct LineSample {
   static constexpr unsigned kBits = 5, kFirstBit = 6;
   static constexpr std::uint64_t kOneIn = 1U << kBits;

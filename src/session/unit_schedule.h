@@ -1,7 +1,7 @@
 // Where the units of a run lie of which only samples are modelled: stretches of instructions that the core model plays,
 // each behind a stretch that warms it up, one in each period, at a place of it that is drawn anew. A fixed place would
 // meet loops always alike. source: Wunderlich et al., "SMARTS" (ISCA 2003); units and periods as measured in
-// docs/accuracy.md.
+// docs/models/estimates.md.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ struct WarmUpError {
 };
 
 /// Nine estimates in ten of the programs of bench/sampling are off by no more than this and half the jackknife's
-/// interval together. source: docs/accuracy.md, "What the warm-up leaves out"
+/// interval together. source: docs/models/estimates.md, "Intervals"
 WarmUpError warm_up_error(const EventSpec& event, const arch::CpuModel& model);
 
 }  // namespace zs::session

@@ -75,7 +75,7 @@ class Zen4(unittest.TestCase):
             self.assertEqual(files[0], files[1])
             lines = tool.zeroskid("script", "-F", "event,period", folder=folder).stdout.splitlines()
         cycles = tool.numbers(["cycles"], tool.guest("qsort_static"), *MODEL, "--virtual-time")["cycles"]
-        # An interrupt comes at the end of a timing block (docs/accuracy.md).
+        # An interrupt comes at the end of a timing block (docs/models/machine.md).
         self.assertLessEqual(len(lines), cycles // 1009)
         self.assertGreater(len(lines), 0.93 * (cycles // 1009))
 

@@ -1,5 +1,5 @@
 """What is counted of an event does not depend on what else is counted, nor on windows, nor on whether it is sampled: on its modelled
-core a program takes one course. Of several threads that is held but for samples that show registers or stacks, and for overflows of time (docs/accuracy.md)."""
+core a program takes one course. Of several threads that is held but for samples that show registers or stacks, and for overflows of time (docs/models/machine.md)."""
 import json
 import os
 import random

@@ -1,7 +1,7 @@
 // What one instruction counts as, decoded for the oracle alone: Zydis operands and registers in, event facts out.
 // Shares no table with the engine, so that an error in either shows up as a difference.
 //
-// The definitions (they are the project's, docs/accuracy.md states them):
+// The definitions (they are the project's, docs/formats/event-list.md states them):
 //   loads, stores   one per memory operand read or written; a REP string instruction: per element done.
 //                   Read-modify-write is both, whether or not CMPXCHG succeeds. call, push: store. ret, pop, leave:
 //                   load.

@@ -1,4 +1,4 @@
-"""tools/accuracy: a page of claims without tests, of numbers that drifted, of errors that nobody looked for, does not pass."""
+"""tools/accuracy: claims without tests, numbers that drifted, errors that nobody looked for, and words beside the rows do not pass."""
 import importlib.machinery
 import importlib.util
 import pathlib
@@ -29,6 +29,13 @@ class Accuracy(unittest.TestCase):
                 wrong = list(accuracy.without_test(PAGE.format(cell), tests))
                 self.assertEqual(len(wrong), 0 if right else 1)
                 self.assertTrue(all(line.startswith("line 3: ") for line in wrong))
+
+    def test_sections_hold_rows_of_three_cells_alone(self):
+        row = "| a | 1 | `windows` |"
+        for lines, wrong in (("free words", 0), ("## A\n\n" + row, 0), ("## A\n\n|---|---|---|\n" + row, 0), ("## A\nwords\n" + row, 1),
+                             ("## A\n\n| a | 1 | other | `windows` |", 1), ("## A\n" + row + "\n\nwords\n\n## B\n- more", 2)):
+            with self.subTest(lines=lines):
+                self.assertEqual(len(list(accuracy.beside_rows(lines))), wrong)
 
     def test_an_error_that_is_not_known_names_its_search(self):
         for text, right in (("no public figure found (looked for it in public pages)", True), ("no public\nfigure found", False),

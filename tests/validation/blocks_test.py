@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cycles of blocks that others have measured, against the modelled core's: docs/models/published-blocks.md.
+"""Cycles of blocks that others have measured, against the modelled core's: docs/generated/published-blocks.md.
   blocks_test.py ZEROSKID BLOCKS PAGE.md            the median error is at most 10 %, and each block is where the page says
   blocks_test.py ZEROSKID BLOCKS PAGE.md --write    writes the table and its summary
 """

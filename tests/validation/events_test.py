@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What each modelled event counts of loops whose count is known: docs/models/published-events.md, and what `zeroskid list` says of it.
+"""What each modelled event counts of loops whose count is known: docs/generated/published-events.md, and what `zeroskid list` says of it.
   events_test.py ZEROSKID KERNELS ROOT            the page has each modelled event of each CPU model, `list` says the same, and on the
                                                   default CPU model each count is where the page says
   events_test.py ZEROSKID KERNELS ROOT --write    measures on all CPU models, writes the page and src/session/events/measured_errors.inc
@@ -236,7 +236,7 @@ def table():
 
 
 def told():
-    with open(os.path.join(ROOT, "docs/models/published-events.md"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "docs/generated/published-events.md"), encoding="utf-8") as file:
         rows = file.read().partition(BEGIN)[2].partition(END)[0].splitlines()
     return {tuple(cell.strip().strip("`") for cell in line.split("|")[1:3]): line for line in rows if line.startswith("| `")}
 
@@ -271,7 +271,7 @@ class Events(unittest.TestCase):
 
 def write():
     rows, sentences = table()
-    page = os.path.join(ROOT, "docs/models/published-events.md")
+    page = os.path.join(ROOT, "docs/generated/published-events.md")
     with open(page, encoding="utf-8") as file:
         before, _, rest = file.read().partition(BEGIN)
     head = ["| event | CPU model | reference | modelled | error | loop, source |", "|---|---|---|---|---|---|"]

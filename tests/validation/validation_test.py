@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Published measurements against what zeroskid counts of the same loops, from outside: the table of docs/accuracy.md.
-  validation_test.py ZEROSKID KERNELS ACCURACY.md            every case is where the page says, within 3 % of the page's value
-  validation_test.py ZEROSKID KERNELS ACCURACY.md --write    writes the table
+"""Published measurements against what zeroskid counts of the same loops, from outside: docs/generated/published-measurements.md.
+  validation_test.py ZEROSKID KERNELS PAGE.md            every case is where the page says, within 3 % of the page's value
+  validation_test.py ZEROSKID KERNELS PAGE.md --write    writes the table
 A case that is outside its tolerance is listed so, and stays in the table.
 """
 import functools

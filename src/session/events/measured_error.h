@@ -1,5 +1,5 @@
-// How far off modelled numbers were measured to be. docs/models/published-events.md has each event on each CPU model,
-// and what it was measured against; the table is made with that page.
+// How far off modelled numbers were measured to be. docs/generated/published-events.md has each event on each CPU
+// model, and what it was measured against; the table is made with that page.
 #pragma once
 
 #include <string_view>

@@ -8,7 +8,7 @@
 // nowhere. Later nobody knows of such a line, if an instruction asks whose accesses are not told of in between.
 // Left out: the policies of the caches, which are LRU here; prefetchers in between; how cores share lines.
 // source: sampled sets, as in Qureshi et al., "Adaptive insertion policies" (ISCA 2007), set dueling; measured in
-// docs/accuracy.md.
+// docs/models/machine.md.
 #pragma once
 
 #include <algorithm>
