@@ -19,7 +19,7 @@ void over_stream(benchmark::State& state, const BranchParameters& parameters, un
                                                     benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-// `full` pays this for every branch; models.md allows 4 to 15 ns a branch, 15 to 20 ns a conditional one.
+// `full` pays this for every branch; expected: 4 to 15 ns a branch, 15 to 20 ns a conditional one.
 void BM_BranchUnit_Path(benchmark::State& state) {
   over_stream(state, kSkylakeServerBranch, static_cast<unsigned>(state.range(0)));
 }
@@ -31,7 +31,7 @@ void BM_BranchUnit_LongPath(benchmark::State& state) {
 }
 BENCHMARK(BM_BranchUnit_LongPath)->Arg(5)->Unit(benchmark::kMillisecond);
 
-// `fast` pays this; models.md allows 4 to 8 ns a conditional branch.
+// `fast` pays this; expected: 4 to 8 ns a conditional branch.
 void BM_BranchUnit_Tournament(benchmark::State& state) {
   over_stream(state, without_path(kSkylakeServerBranch), static_cast<unsigned>(state.range(0)));
 }

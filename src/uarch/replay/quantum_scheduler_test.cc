@@ -123,7 +123,7 @@ Result run(std::size_t readers, std::uint64_t distance, const MachineOptions& op
 MachineOptions woven(unsigned cores, std::uint64_t quantum) { return {.cores = cores, .quantum_cycles = quantum}; }
 
 TEST(QuantumScheduler, TheQuantumDoesNotDecideTheHitmCount) {
-  // validation: scheduler quantum 4 k against 20 k cycles: HITM within 2 %; and models.md: 1 is exact
+  // validation: scheduler quantum 4 k against 20 k cycles: HITM within 2 %; a quantum of 1 is exact
   for (const unsigned readers : {1U, 3U}) {
     const auto exact = static_cast<double>(run(readers, 16, woven(readers + 1, 1)).hitm);
     const auto shorter = static_cast<double>(run(readers, 16, woven(readers + 1, 4'000)).hitm);

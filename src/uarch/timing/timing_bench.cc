@@ -18,7 +18,7 @@ benchmark::Counter inverted(double value) {
   return benchmark::Counter(value, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-// The translator pays this for every block, once; models.md has 0.6 us for the bounds without the map.
+// The translator pays this for every block, once; expected: 0.6 us for the bounds without the map.
 void BM_BlockTiming_Make(benchmark::State& state) {
   const auto blocks = libc_blocks(2000);
   for (auto _ : state) {
@@ -65,7 +65,7 @@ void over_blocks(benchmark::State& state, const TimingParameters& core, std::uin
   state.counters["per_block"] = inverted(per(state, blocks.size()));
 }
 
-// `full` pays this for every block that runs; models.md allows 5 to 10 ns.
+// `full` pays this for every block that runs; expected: 5 to 10 ns.
 void BM_CoreClock_Run(benchmark::State& state) { over_blocks(state, kSkylakeServerTiming, 0); }
 BENCHMARK(BM_CoreClock_Run)->Arg(50)->Arg(500)->Unit(benchmark::kMicrosecond);
 
