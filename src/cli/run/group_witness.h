@@ -1,7 +1,7 @@
 // Who kills a process group reaches the profiled program and us; who kills our process alone means the program and
 // reaches it only if we pass the signal on. What the kernel says with a signal does not tell one from the other. So a
 // process of our group, which blocks all signals and does nothing, stands beside us: what is pending there was sent to
-// the group. It shares our memory and descriptors, and ends with us.
+// the group. It shares our memory, holds no descriptor, and ends with us.
 #pragma once
 
 #include <sys/types.h>
