@@ -59,7 +59,7 @@ void BlockExits::handle_unfetchable(std::uint64_t pc) {
   std::uint64_t address = pc;
   while (address < pc + kLongestInstruction && run.map.mappings().is_executable(address) && can_be_read(address))
     ++address;
-  kernel_.signals.raise_page_fault(address, true);
+  kernel_.signals.raise_page_fault(address, Reach::Fetches);
 }
 
 // What INT3 and its kin are to the program, which stands behind them.

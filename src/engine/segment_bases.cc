@@ -3,6 +3,8 @@
 #include <asm/prctl.h>
 #include <sys/auxv.h>
 
+#include <array>
+
 #include "engine/isa_names.h"
 #include "engine/raw_syscall.h"
 
@@ -29,15 +31,42 @@ long set_real_gs_base(std::uint64_t base) {
   return 0;
 }
 
-std::uint64_t base_behind_null_selector(std::uint64_t base) {
+// What programs may load stands in the processor's tables: segments of the kernel's, those of set_thread_area and
+// modify_ldt. source: SDM vol. 2, MOV; VERR asks for the same type and privilege, LAR gives the rest.
+unsigned fault_of_selector(std::uint16_t selector) {
+  constexpr unsigned kNotPresent = 11, kGeneralProtection = 13, kPresent = 0x8000, kNullSelectors = 4;
+  if (selector < kNullSelectors) return 0;
+  bool readable = false;
+  unsigned rights = 0;
+  asm volatile("verr %1" : "=@ccz"(readable) : "r"(selector) : "cc");
+  if (!readable) return kGeneralProtection;
+  asm volatile("lar %1, %0" : "+r"(rights) : "r"(unsigned{selector}) : "cc");
+  return (rights & kPresent) != 0 ? 0 : kNotPresent;
+}
+
+std::uint64_t base_behind_selector(std::uint16_t selector, std::uint64_t base) {
   // Asked of GS, which no C++ uses, and put back.
   std::uint64_t before = 0, after = 0;
   raw_syscall(SYS_arch_prctl, ARCH_GET_GS, &before);
   if (set_real_gs_base(base) != 0) return 0;
-  asm volatile("mov %0, %%gs" : : "r"(0));
+  asm volatile("mov %0, %%gs" : : "r"(unsigned{selector}));
   raw_syscall(SYS_arch_prctl, ARCH_GET_GS, &after);
+  asm volatile("mov %0, %%gs" : : "r"(0));
   set_real_gs_base(before);
   return after;
+}
+
+bool has_far_pointers_of_64_bits() {
+  static const bool has = [] {
+    // As either it has a null selector.
+    constexpr std::array<std::uint8_t, 10> kPointer = {0, 0, 0, 0, 0, 0, 1, 0, 0, 0};
+    std::uint64_t before = 0, offset = 0;
+    raw_syscall(SYS_arch_prctl, ARCH_GET_GS, &before);
+    asm volatile(".byte 0x48, 0x0F, 0xB5, 0x03" : "=a"(offset) : "b"(kPointer.data()));  // lgs rax, [rbx]
+    set_real_gs_base(before);
+    return offset != 0;
+  }();
+  return has;
 }
 
 }  // namespace zs::engine

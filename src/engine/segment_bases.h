@@ -22,8 +22,14 @@ bool base_instructions_execute();
 /// The processor's GS base. returns 0, or the negative error number of arch_prctl(ARCH_SET_GS)
 long set_real_gs_base(std::uint64_t base);
 
-/// The base that FS or GS has behind MOV FS or MOV GS of a null selector (0 to 3) while its base was `base`: processors
-/// of Intel clear it, those of AMD may keep it.
-std::uint64_t base_behind_null_selector(std::uint64_t base);
+/// The exception of a load of FS or GS with `selector`, a number of the manual's; 0: none.
+unsigned fault_of_selector(std::uint16_t selector);
+
+/// The base that FS or GS has behind a load with `selector`, which faults not, while its base was `base`. Of a null
+/// selector (0 to 3) processors of Intel clear it, those of AMD may keep it.
+std::uint64_t base_behind_selector(std::uint16_t selector, std::uint64_t base);
+
+/// Whether LFS and LGS with REX.W load a pointer of 64 bits; to processors of AMD it is one of 32.
+bool has_far_pointers_of_64_bits();
 
 }  // namespace zs::engine

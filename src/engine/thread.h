@@ -115,6 +115,7 @@ struct Thread {
   std::uint64_t gpr[16] = {};
   std::uint64_t flags = 0x202;
   std::uint64_t fs_base = 0, gs_base = 0;
+  std::uint16_t fs_selector = 0, gs_selector = 0;
   std::vector<std::byte> xsave;
 
   std::uint64_t pc = 0;             // where the program goes on, while in C++

@@ -266,11 +266,10 @@ void collect_registers(const ZydisDecodedInstruction& raw, const ZydisDecodedOpe
 
 // ---- flow -----------------------------------------------------------------------------------------------------
 
-bool loads_fs_or_gs(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands) {
+bool names_fs_or_gs(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands) {
   const auto is_either = [](const ZydisDecodedOperand& operand) {
     return operand.type == ZYDIS_OPERAND_TYPE_REGISTER &&
-           (operand.reg.value == ZYDIS_REGISTER_FS || operand.reg.value == ZYDIS_REGISTER_GS) &&
-           (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+           (operand.reg.value == ZYDIS_REGISTER_FS || operand.reg.value == ZYDIS_REGISTER_GS);
   };
   return std::any_of(operands, operands + raw.operand_count, is_either);
 }
@@ -320,12 +319,10 @@ Flow classify_flow(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand
     case ZYDIS_MNEMONIC_WRFSBASE:
     case ZYDIS_MNEMONIC_WRGSBASE: return Flow::Emulated;
     case ZYDIS_MNEMONIC_MOV:
+    case ZYDIS_MNEMONIC_PUSH:
     case ZYDIS_MNEMONIC_POP:
     case ZYDIS_MNEMONIC_LFS:
-    case ZYDIS_MNEMONIC_LGS:
-      if (!loads_fs_or_gs(raw, operands)) return Flow::Plain;
-      return operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER && raw.mnemonic == ZYDIS_MNEMONIC_MOV ? Flow::Emulated
-                                                                                                   : Flow::Refused;
+    case ZYDIS_MNEMONIC_LGS: return names_fs_or_gs(raw, operands) ? Flow::Emulated : Flow::Plain;
     case ZYDIS_MNEMONIC_RDTSC:
     case ZYDIS_MNEMONIC_RDTSCP:
     case ZYDIS_MNEMONIC_RDPID:

@@ -40,17 +40,22 @@ TEST(Decode, CountsNoAccessOfInstructionsThatOnlyComputeOrHintAnAddress) {
   }
 }
 
-TEST(Decode, ReadsAndWritesOfSegmentBasesAreTheEngines) {
+TEST(Decode, ReadsAndWritesOfFsAndGsAndTheirBasesAreTheEngines) {
   for (const unsigned modrm : {0xC0u, 0xC8u, 0xD0u, 0xD8u})
     EXPECT_EQ(of({0xF3, 0x48, 0x0F, 0xAE, static_cast<std::uint8_t>(modrm)}).flow, Flow::Emulated);
-  EXPECT_EQ(of({0x8E, 0xE0}).flow, Flow::Emulated);       // mov fs, eax
-  EXPECT_EQ(of({0x8E, 0xE8}).flow, Flow::Emulated);       // mov gs, eax
-  EXPECT_EQ(of({0x8E, 0x2B}).flow, Flow::Refused);        // mov gs, [rbx]
-  EXPECT_EQ(of({0x0F, 0xA1}).flow, Flow::Refused);        // pop fs
-  EXPECT_EQ(of({0x0F, 0xB5, 0x03}).flow, Flow::Refused);  // lgs eax, [rbx]
-  EXPECT_EQ(of({0x8E, 0xD8}).flow, Flow::Plain);          // mov ds, eax
-  EXPECT_EQ(of({0x8C, 0xE0}).flow, Flow::Plain);          // mov eax, fs
-  EXPECT_EQ(of({0x8B, 0x03}).flow, Flow::Plain);          // mov eax, [rbx]
+  EXPECT_EQ(of({0x8E, 0xE0}).flow, Flow::Emulated);        // mov fs, eax
+  EXPECT_EQ(of({0x8E, 0xE8}).flow, Flow::Emulated);        // mov gs, eax
+  EXPECT_EQ(of({0x8E, 0x2B}).flow, Flow::Emulated);        // mov gs, [rbx]
+  EXPECT_EQ(of({0x8C, 0xE0}).flow, Flow::Emulated);        // mov eax, fs
+  EXPECT_EQ(of({0x8C, 0x2B}).flow, Flow::Emulated);        // mov [rbx], gs
+  EXPECT_EQ(of({0x0F, 0xA0}).flow, Flow::Emulated);        // push fs
+  EXPECT_EQ(of({0x66, 0x0F, 0xA9}).flow, Flow::Emulated);  // pop gs, of 16 bits
+  EXPECT_EQ(of({0x0F, 0xB5, 0x03}).flow, Flow::Emulated);  // lgs eax, [rbx]
+  EXPECT_EQ(of({0x0F, 0xB2, 0x03}).flow, Flow::Plain);     // lss eax, [rbx]
+  EXPECT_EQ(of({0x8E, 0xD8}).flow, Flow::Plain);           // mov ds, eax
+  EXPECT_EQ(of({0x8C, 0xD8}).flow, Flow::Plain);           // mov eax, ds
+  EXPECT_EQ(of({0x8B, 0x03}).flow, Flow::Plain);           // mov eax, [rbx]
+  EXPECT_EQ(of({0x50}).flow, Flow::Plain);                 // push rax
 }
 
 TEST(Decode, SaysWhichSegmentPrefixCounts) {

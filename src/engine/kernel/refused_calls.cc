@@ -42,10 +42,12 @@ Outcome arch_prctl(GuestKernel& kernel, const CallArguments& made) {
     case ARCH_SET_FS:
       if (address >= kTaskSize) return {-EPERM};
       run.set_fs_base(address);
+      run.context.fs_selector = 0;
       return {0};
     case ARCH_SET_GS:
       if (address >= kTaskSize) return {-EPERM};
       run.context.gs_base = address;
+      run.context.gs_selector = 0;
       return {0};
     // As where the processor cannot do it: the engine itself asks what the processor is.
     case kArchSetCpuid:

@@ -47,6 +47,8 @@ user_regs_struct registers_of(const Thread& thread) {
   regs.eflags = thread.flags;
   regs.cs = 0x33;
   regs.ss = 0x2B;
+  regs.fs = thread.fs_selector;
+  regs.gs = thread.gs_selector;
   regs.fs_base = thread.fs_base;
   regs.gs_base = thread.gs_base;
   return regs;

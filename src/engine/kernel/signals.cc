@@ -152,14 +152,21 @@ void Signals::raise_fault(int signal, int code, std::uint64_t address, std::uint
   deliver(signal, fault.info, &fault);
 }
 
-void Signals::raise_page_fault(std::uint64_t address, bool fetches) {
-  constexpr std::uint64_t kPageFault = 14, kPresent = 1, kUser = 4, kFetch = 16;  // the last three: of its error code
-  const std::uint32_t prot = run_.map.mappings().prot_at(address);
+void Signals::raise_page_fault(std::uint64_t address, Reach reach) {
+  constexpr std::uint64_t kPageFault = 14, kPresent = 1, kUser = 4;  // the last two: of its error code
   // What is mapped at all, but for PROT_NONE, can be read.
-  if (fetches ? (prot & PROT_EXEC) != 0 : prot != PROT_NONE)  // behind the end of its file
-    return raise_fault(SIGBUS, BUS_ADRERR, address, kPageFault, kUser);
+  constexpr std::uint32_t kAny = ~std::uint32_t{0};
+  constexpr struct {
+    std::uint32_t prot;  // one of these suffices
+    std::uint64_t error_code;
+  } kReaches[] = {{kAny, 0}, {PROT_WRITE, 2}, {PROT_EXEC, 16}};
+  const auto& wanted = kReaches[static_cast<std::size_t>(reach)];
+  const std::uint64_t error_code = kUser | wanted.error_code;
+  const std::uint32_t prot = run_.map.mappings().prot_at(address);
+  if ((prot & wanted.prot) != 0)  // behind the end of its file
+    return raise_fault(SIGBUS, BUS_ADRERR, address, kPageFault, error_code & ~std::uint64_t{16});
   const int code = run_.map.mappings().is_mapped(address) ? SEGV_ACCERR : SEGV_MAPERR;
-  raise_fault(SIGSEGV, code, address, kPageFault, kUser | (fetches ? kFetch : 0) | (prot != PROT_NONE ? kPresent : 0));
+  raise_fault(SIGSEGV, code, address, kPageFault, error_code | (prot != PROT_NONE ? kPresent : 0));
 }
 
 void Signals::deliver(int signal, const siginfo_t& info, const Fault* fault) {

@@ -11,6 +11,9 @@
 
 namespace zs::engine {
 
+/// What an instruction wants of memory that the engine reads, writes or fetches for it.
+enum class Reach : std::uint8_t { Reads, Writes, Fetches };
+
 class Signals {
  public:
   Signals(Run& run, SignalGate& gate, SignalFrames& frames, RecordedThreads& recorded, ProcessTurns& turns)
@@ -31,8 +34,8 @@ class Signals {
   /// fault  of the running thread's instruction; null if somebody sent the signal
   void deliver(int signal, const siginfo_t& info, const Fault* fault);
   void raise_fault(int signal, int code, std::uint64_t address, std::uint64_t trap, std::uint64_t error_code = 0);
-  /// Of an instruction that the engine fetches or reads memory for: `address` is not there, or not for that.
-  void raise_page_fault(std::uint64_t address, bool fetches);
+  /// `address` is not there, or not for that.
+  void raise_page_fault(std::uint64_t address, Reach reach);
 
   long set_action(int signal, std::uint64_t action, std::uint64_t old, std::uint64_t size);
   /// or kInterruptedBeforeStart

@@ -32,7 +32,7 @@ class SignalsTest : public RunTest {
     thread.pc = kPc;
     run_.gpr(kRsp) = reinterpret_cast<std::uint64_t>(stack_.data() + stack_.size());
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &kClosedGate, &mask_before_, sizeof mask_before_);
-    for (const int signal : {SIGUSR1, SIGUSR2, SIGSEGV}) action(signal).handler = kHandler;
+    for (const int signal : {SIGUSR1, SIGUSR2, SIGSEGV, SIGBUS}) action(signal).handler = kHandler;
   }
   void TearDown() override {
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask_before_, nullptr, sizeof mask_before_);
@@ -151,16 +151,18 @@ TEST_F(SignalsTest, WhatIsIgnoredIsGone) {
 }
 
 TEST_F(SignalsTest, OfAPageFaultItIsToldWhatIsThere) {
-  const auto code_of = [this](std::uint64_t address, bool fetches) {
+  const auto code_of = [this](std::uint64_t address, Reach reach) {
     run_.gpr(kRsp) = reinterpret_cast<std::uint64_t>(stack_.data() + stack_.size());
     run_.thread->mask = 0;
-    signals().raise_page_fault(address, fetches);
+    signals().raise_page_fault(address, reach);
     return std::pair<int, std::uint64_t>{frame().info.si_code, frame().uc.context.err};
   };
-  EXPECT_EQ(code_of(Pages::kFirst, true), (std::pair<int, std::uint64_t>{SEGV_MAPERR, 4 | 16}));
+  EXPECT_EQ(code_of(Pages::kFirst, Reach::Fetches), (std::pair<int, std::uint64_t>{SEGV_MAPERR, 4 | 16}));
   ASSERT_EQ(run_.map.mmap(Pages::kFirst, kPageSize, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
             static_cast<long>(Pages::kFirst));
-  EXPECT_EQ(code_of(Pages::kFirst, true), (std::pair<int, std::uint64_t>{SEGV_ACCERR, 4 | 16 | 1}));
+  EXPECT_EQ(code_of(Pages::kFirst, Reach::Fetches), (std::pair<int, std::uint64_t>{SEGV_ACCERR, 4 | 16 | 1}));
+  EXPECT_EQ(code_of(Pages::kFirst, Reach::Writes), (std::pair<int, std::uint64_t>{SEGV_ACCERR, 4 | 2 | 1}));
+  EXPECT_EQ(code_of(Pages::kFirst, Reach::Reads), (std::pair<int, std::uint64_t>{BUS_ADRERR, 4}));
   run_.map.munmap(Pages::kFirst, kPageSize);
 }
 

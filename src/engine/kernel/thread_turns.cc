@@ -13,6 +13,8 @@ void ThreadTurns::save(Thread& thread) {
   thread.flags = run_.context.flags;
   thread.fs_base = run_.context.fs_base;
   thread.gs_base = run_.context.gs_base;
+  thread.fs_selector = run_.context.fs_selector;
+  thread.gs_selector = run_.context.gs_selector;
   thread.xsave.resize(xsave_bytes());
   std::memcpy(thread.xsave.data(), reinterpret_cast<const std::byte*>(&run_.context) + kXsaveOffset,
               thread.xsave.size());
@@ -23,6 +25,8 @@ void ThreadTurns::load(Thread& thread) {
   run_.context.flags = thread.flags;
   run_.context.fs_base = thread.fs_base;
   run_.context.gs_base = thread.gs_base;
+  run_.context.fs_selector = thread.fs_selector;
+  run_.context.gs_selector = thread.gs_selector;
   run_.context.host_rsp = thread.host_rsp;
   std::memcpy(reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset, thread.xsave.data(), thread.xsave.size());
   run_.thread = &thread;

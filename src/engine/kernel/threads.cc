@@ -119,7 +119,9 @@ std::int32_t Threads::prepare_child(Thread& child, const CloneRequest& request) 
   child.gpr[kRax] = 0;
   if (request.stack != 0) child.gpr[kRsp] = request.stack;
   child.fs_base = (flags & CLONE_SETTLS) != 0 ? request.tls : parent.fs_base;
+  child.fs_selector = (flags & CLONE_SETTLS) != 0 ? std::uint16_t{0} : parent.fs_selector;
   child.gs_base = parent.gs_base;
+  child.gs_selector = parent.gs_selector;
   child.pc = parent.pc;
   child.mask = parent.mask;
   child.id.parent_pid = parent.id.pid;
@@ -303,7 +305,10 @@ void Threads::begin_forked(std::int32_t shown, int seat, const CloneRequest& req
   thread.cpu = {};
   thread.core = nullptr;
   if (request.stack != 0) run.gpr(kRsp) = request.stack;
-  if ((request.flags & CLONE_SETTLS) != 0) run.set_fs_base(request.tls);
+  if ((request.flags & CLONE_SETTLS) != 0) {
+    run.set_fs_base(request.tls);
+    run.context.fs_selector = 0;
+  }
   run.observer().in_forked_child();
   others.clear();
   thread.signals_at_splits.clear();  // of windows that are the parent's

@@ -40,19 +40,19 @@ struct Context {
   std::uint64_t fs_base;        // 0B8h  the program's, which is the processor's GS base (segment_bases.h)
   std::uint64_t
       gs_base;  // 0C0h  the program's, which only lies in the processor while an instruction with GS runs alone
-  std::uint64_t enter_at;    // 0C8h  where to enter the cache
-  std::uint32_t exit_id;     // 0D0h
-  ExitReason reason;         // 0D4h
-  std::uint64_t guard_pc;    // 0D8h
-  std::uint32_t host_mxcsr;  // 0E0h
-  std::uint32_t padding;
-  std::uint64_t slot_scratch;  // 0E8h  program's value of a second scratch register
-  std::uint64_t elements[4];   // 0F0h  of REP string instructions since the last drain, by RepClass
-  std::uint64_t near_table;    // 110h  of the block in which there is to be a stop (NearTable)
-  std::uint64_t stop_at;       // 118h  where the code behind it begins
-  std::uint32_t stop_block;    // 120h
-  std::uint16_t stop_index;    // 124h  instructions of the block before it
-  StopKind stop_kind;          // 126h
+  std::uint64_t enter_at;                  // 0C8h  where to enter the cache
+  std::uint32_t exit_id;                   // 0D0h
+  ExitReason reason;                       // 0D4h
+  std::uint64_t guard_pc;                  // 0D8h
+  std::uint32_t host_mxcsr;                // 0E0h
+  std::uint16_t fs_selector, gs_selector;  // 0E4h  the program's; the processor's are 0
+  std::uint64_t slot_scratch;              // 0E8h  program's value of a second scratch register
+  std::uint64_t elements[4];               // 0F0h  of REP string instructions since the last drain, by RepClass
+  std::uint64_t near_table;                // 110h  of the block in which there is to be a stop (NearTable)
+  std::uint64_t stop_at;                   // 118h  where the code behind it begins
+  std::uint32_t stop_block;                // 120h
+  std::uint16_t stop_index;                // 124h  instructions of the block before it
+  StopKind stop_kind;                      // 126h
   /// 1: the rest of a block with a stop runs, with the trace pointer kPastStops farther; what follows may not run in
   /// Variant::Near.
   std::uint8_t past_stop;      // 127h

@@ -201,6 +201,13 @@ TEST_F(SuperblockBuilderTest, WhatMaySetTheTrapFlagRunsAlone) {
   }
 }
 
+TEST_F(SuperblockBuilderTest, WhatTheEngineAnswersInMemoryRunsAlone) {
+  for (const Bytes& bytes : {Bytes{0x0F, 0xA0}, Bytes{0x0F, 0xA1}, Bytes{0x0F, 0xB4, 0x03}}) {  // push, pop, lfs
+    code_.put(kPc, {kInc, bytes});
+    expect_end(collect(), ExitKind::NeedsStep, 2);
+  }
+}
+
 TEST_F(SuperblockBuilderTest, SaysWhyAPathCannotGoOn) {
   code_.put(kPc, {kInc, {0xCD, 0x80}});  // int 80h
   expect_end(collect(), ExitKind::Refused, 2);
