@@ -55,8 +55,8 @@ void GroupWitness::begin() {
   sigset_t all, before;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &before);
-  // Its table of descriptors is its own: to enlarge one that is shared, which the launch of the program does, the kernel
-  // waits until no processor can be reading it any more, for 10 to 20 ms.
+  // Its table of descriptors is its own: to enlarge one that is shared, which the launch of the program does, the
+  // kernel waits until no processor can be reading it any more, for 10 to 20 ms.
   // No signal at its end: nobody who waits for children is to hear of it.
   process_ = clone(stand_by, stack_ + sizeof stack_, CLONE_VM | CLONE_FS, &ours_);
   sigprocmask(SIG_SETMASK, &before, nullptr);

@@ -25,8 +25,8 @@ pid_t only_child() {
 
 bool has_descriptors(pid_t process) { return !std::filesystem::is_empty("/proc/" + std::to_string(process) + "/fd"); }
 
-// If it shared our table of descriptors, the kernel would wait for 10 to 20 ms in every launch of a program; if it had a
-// copy, a pipe would stay open after we have closed it.
+// If it shared our table of descriptors, the kernel would wait for 10 to 20 ms in every launch of a program; if it had
+// a copy, a pipe would stay open after we have closed it.
 TEST(GroupWitness, HoldsNoDescriptorOfOurs) {
   const Descriptor ours(open("/dev/null", O_RDONLY | O_CLOEXEC));
   const GroupWitness witness;
