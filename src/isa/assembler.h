@@ -54,9 +54,6 @@ class Assembler {
   }
   void load(Gpr to, Memory from, Width width = kQword) { with_memory(width, {0x8B}, to, from); }
   void store(Memory to, Gpr from, Width width = kQword) { with_memory(width, {0x89}, from, to); }
-  void store_byte(Memory to, Gpr from) {  // of kRax to kRdx
-    with_memory(kDword, {0x88}, from, to);
-  }
   void store_constant(Memory to, std::int32_t value) {
     with_memory(kQword, {0xC7}, 0, to);
     put(value);
@@ -69,18 +66,11 @@ class Assembler {
     with_memory(kDword, {0xC7}, 0, to);
     put(value);
   }
-  void store_constant_word(Memory to, std::uint16_t value) {
-    byte(0x66);
-    with_memory(kDword, {0xC7}, 0, to);
-    put(value);
-  }
   void store_word(Memory to, Gpr from) {
     byte(0x66);
     with_memory(kDword, {0x89}, from, to);
   }
   void load_word(Gpr to, Memory from) { with_memory(kDword, {0x0F, 0xB7}, to, from); }
-  void load_byte(Gpr to, Memory from) { with_memory(kDword, {0x0F, 0xB6}, to, from); }
-  void low_byte(Gpr to, Gpr from) { with_register(kDword, {0x0F, 0xB6}, to, from); }  // from kRax to kRdx
   void address(Gpr to, Memory of) { with_memory(kQword, {0x8D}, to, of); }
   void copy(Gpr to, Gpr from, Width width = kQword) { with_register(width, {0x89}, from, to); }
   void constant(Gpr to, std::uint64_t value) {
@@ -113,10 +103,6 @@ class Assembler {
     const bool is_short = value >= -128 && value <= 127;
     with_memory(width, {static_cast<std::uint8_t>(is_short ? 0x83 : 0x81)}, what, to);
     is_short ? byte(static_cast<std::uint8_t>(value)) : put(value);
-  }
-  void multiply(Gpr to, Gpr by, std::int32_t value) {  // 32 bits
-    with_register(kDword, {0x69}, to, by);
-    put(value);
   }
   void shift_left(Gpr of, std::uint8_t bits, Width width = kQword) { shift(4, of, bits, width); }
   void shift_right(Gpr of, std::uint8_t bits, Width width = kQword) { shift(5, of, bits, width); }

@@ -35,8 +35,7 @@ constexpr bool is_counted_by_kernel(EventKind kind) {
 /// How much of a processor is played beside what follows from the architecture.
 enum class Detail : std::uint8_t {
   Exact,  // nothing
-  Fast,   // caches, TLBs, branch prediction
-  Full,   // the core's time and store buffer too
+  Full,   // the whole core: caches, TLBs, branch prediction, store buffer, time
 };
 
 /// One event of the recording, with all that assigning it to a counter needs. The event table is not consulted again.

@@ -90,9 +90,9 @@ TEST(RecordingConfig, AnEventThatNeedsMoreOfTheCoreThanIsPlayedIsRefused) {
   auto config = two_events();
   config.model_settings = {"l2.bytes=2M", "l2.ways=16"};
   config.cores = 3;
-  config.events[0].detail = Detail::Fast;
+  config.events[0].detail = Detail::Full;
   EXPECT_FALSE(decode_config(encode_config(config)));
-  config.detail = Detail::Fast;
+  config.detail = Detail::Full;
   const auto back = decode_config(encode_config(config));
   ASSERT_TRUE(back);
   EXPECT_EQ(*back, config);

@@ -1,10 +1,8 @@
 #include "session/core_choice.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "arch/events/tables.h"
-#include "arch/msrs.h"
 #include "uarch/overrides.h"
 
 namespace zs::session {
@@ -30,30 +28,11 @@ namespace {
 /// same.
 constexpr std::uint64_t kQuantumCycles = 10'000;
 
-/// Whether somebody is told of mispredictions.
-bool reports_branches(const RecordingConfig& config, const arch::CpuModel& model) {
-  using enum arch::CoreSignal;
-  constexpr arch::CoreSignal kOfBranches[] = {MispredictedTaken,        MispredictedNotTaken, MispredictedIndirectJump,
-                                              MispredictedIndirectCall, MispredictedReturn,   Resteers};
-  return config.branch_stack || std::ranges::any_of(config.events, [&](const EventSpec& event) {
-           if (event.kind == EventKind::IbsOp) return true;
-           const arch::EventMeaning* const meaning = arch::meaning_of(model, arch::PerfEvtSel{event.select});
-           if (event.kind != EventKind::Hardware || meaning == nullptr || meaning->of_signals == nullptr) return false;
-           return std::ranges::any_of(kOfBranches,
-                                      [&](arch::CoreSignal signal) { return depends_on(*meaning, signal); });
-         });
-}
-
 }  // namespace
 
 Detail least_detail(const arch::EventMeaning* meaning, arch::Tick tick) {
-  if (tick != arch::Tick::None) return Detail::Full;
-  if (meaning == nullptr || meaning->of_signals == nullptr) return Detail::Exact;
-  for (std::size_t i = 0; i < arch::kCoreSignals; ++i) {
-    const auto signal = static_cast<arch::CoreSignal>(i);
-    if (depends_on(*meaning, signal) && !uarch::covers(uarch::Depth::Fast, signal)) return Detail::Full;
-  }
-  return Detail::Fast;
+  const bool of_signals = meaning != nullptr && meaning->of_signals != nullptr;
+  return tick != arch::Tick::None || of_signals ? Detail::Full : Detail::Exact;
 }
 
 arch::SourceWord source_word_of(const EventSpec& event, const arch::CpuModel& model) {
@@ -87,8 +66,6 @@ Result<std::unique_ptr<uarch::ModelledMachine>> make_machine(const RecordingConf
   return std::make_unique<uarch::ModelledMachine>(
       *core, uarch::MachineOptions{.cores = config.cores,
                                    .seed = config.seed,
-                                   .depth = config.detail == Detail::Fast ? uarch::Depth::Fast : uarch::Depth::Full,
-                                   .reports_branches = reports_branches(config, model),
                                    .sampled = config.in_units,
                                    .quantum_cycles = config.cores > 1 ? kQuantumCycles : 0,
                                    .logs_sharing = config.log_sharing});

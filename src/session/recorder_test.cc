@@ -125,7 +125,7 @@ TEST(Recorder, EnablesPreciseStoreWhereThatSamplesStores) {
 
 TEST(Recorder, GivesEachThreadItsCoreAndSaysThatItEndsBeforeTheMachineDoes) {
   RecordingConfig config = recording({instructions(0, 0)});
-  config.detail = Detail::Fast;
+  config.detail = Detail::Full;
   const arch::CpuModel& model = *arch::find_cpu_model(config.cpu_model);
   const auto machine = make_machine(config, model);
   ASSERT_TRUE(machine);

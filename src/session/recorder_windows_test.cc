@@ -134,9 +134,9 @@ TEST(Windows, AheadOfTheirCoreAreWrittenWhenWhatIsModelledIsCounted) {
   EventSpec misses = loads(0, 0);
   misses.name = "mem_load_retired.l1_miss";
   misses.select = select(0xD1, 0x08);
-  misses.detail = Detail::Fast;
+  misses.detail = Detail::Full;
   RecordingConfig config = windowed({instructions(10, 0), misses}, {0});
-  config.detail = Detail::Fast;
+  config.detail = Detail::Full;
   Recorded out{config};
   const engine::VirtualCpu cpu = out.recorder.thread_started(kMain);
   pmu::Pmu& pmu = *cpu.pmus[0];
@@ -205,7 +205,7 @@ TEST(Windows, InUnitsAreEstimatedFromTheirOwn) {
 // One unit of 10 instructions in 80: the core is asked to tag eight times as many loads, which here is each.
 TEST(Windows, InUnitsHaveAsManyTaggedLoadsAsIfNoMoreWereTagged) {
   RecordingConfig config = in_units(1000);
-  config.detail = Detail::Fast;
+  config.detail = Detail::Full;
   config.events[1] = slow_loads();
   config.events[1].only_in_units = true;
   config.units.first_period = config.units.longest_period = 80;

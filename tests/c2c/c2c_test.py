@@ -175,8 +175,8 @@ class Reports(Recordings):
         wrong = run(ZEROSKID, "c2c", "report", "-i", path, status=125).stderr
         self.assertIn("the samples do not say where their data was", wrong)
 
-    def test_a_depth_that_has_no_time_is_refused(self):
-        for detail, words in (("fast", "not modelled at --detail fast"), ("sampled", "exclude each other")):
+    def test_a_run_that_is_not_modelled_as_a_whole_is_refused(self):
+        for detail, words in (("exact", "not modelled at --detail exact"), ("sampled", "exclude each other")):
             wrong = run(ZEROSKID, "c2c", "record", "--detail", detail, "--", "/bin/true", status=129).stderr
             self.assertIn(words, wrong)
 

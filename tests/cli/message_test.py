@@ -93,12 +93,9 @@ class Arguments(unittest.TestCase):
                          r"(?:[a-z0-9-]+@\d+(?:, |\n\Z))+")
 
     def test_a_depth_that_does_not_cover_an_event_refuses_it_by_name(self):
-        self.assertEqual(self.refused("stat", "--detail", "fast", "-e", "cache-misses,cycles", "true"),
-                         "zeroskid: cycles: not modelled at --detail fast\n"
-                         "hint: --detail full, or leave --detail out\n")
         self.assertEqual(self.refused("stat", "--detail", "exact", "-e", "cache-misses", "true"),
                          "zeroskid: cache-misses: not modelled at --detail exact\n"
-                         "hint: --detail fast, or leave --detail out\n")
+                         "hint: --detail full, or leave --detail out\n")
 
     def test_a_wrong_core_is_refused(self):
         for options, message in {
@@ -106,7 +103,7 @@ class Arguments(unittest.TestCase):
                 ("--model-set", "l2.bytes=3", "-e", "cycles"): "l2.bytes=3",
                 ("--model-set", "l2.bytes=2M", "-e", "instructions"): "no event asks anything of the core",
                 ("--cores", "65", "-e", "cycles"): "at most 64",
-                ("--detail", "most", "-e", "cycles"): "auto, complete or sampled; complete at a depth: exact, fast or full",
+                ("--detail", "most", "-e", "cycles"): "auto, complete or sampled; complete at a depth: exact or full",
                 ("--detail", "sampled", "-e", "instructions"): "no event needs the model",
                 ("--detail", "sampled", "-e", "cycles", "--precise-only"): "--precise-only and --detail sampled exclude",
                 ("--detail", "sampled", "-e", "cycles", "-I", "1000i"): "windows of 1,000 have fewer than 12 units",

@@ -8,7 +8,6 @@
 //   --null         a model that does nothing at all, to measure
 //   --reference NAME  the modelled core of that CPU model, beside its slow reference (reference_feed.h); the program
 //   has one thread
-//   --fast         at depth fast
 // Says nothing on standard output and error but what the program says; a contradiction in what it is told ends it with
 // 125.
 #include <fcntl.h>
@@ -43,7 +42,6 @@ struct Options {
   std::string stream, log;
   bool null = false;
   const uarch::CoreModel* reference = nullptr;
-  uarch::Depth depth = uarch::Depth::Full;
 };
 
 /// Descriptions, which are one process's.
@@ -211,7 +209,7 @@ class Listener final : public engine::Observer {
       return cpu;
     }
     if (options_.reference != nullptr) {
-      reference_ = std::make_unique<ReferenceFeed>(*options_.reference, options_.depth);
+      reference_ = std::make_unique<ReferenceFeed>(*options_.reference);
       cpu.core = reference_.get();
       return cpu;
     }
@@ -281,8 +279,6 @@ class Listener final : public engine::Observer {
     } else if (word == "--reference") {
       options.reference = uarch::find_core_model(value());
       CHECK(options.reference != nullptr);
-    } else if (word == "--fast") {
-      options.depth = uarch::Depth::Fast;
     } else if (word == "--max-block") {
       config.max_block_instructions = static_cast<std::uint32_t>(std::stoul(value()));
     } else if (word == "--cache") {

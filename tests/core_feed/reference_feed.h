@@ -24,12 +24,12 @@ inline std::uint64_t next_of(const arch::PathInstruction& last, std::uint64_t ne
   return last.taken && last.target != 0 ? last.target : last.pc + last.length;
 }
 
-/// Depth::Full is held to structures that are searched from end to end, instruction by instruction (PlainMachine);
-/// Depth::Fast to itself, told one path at a time, under watch. PlainMachine plays no string instructions, gathers and
-/// state areas: at such an instruction both begin anew behind it.
+/// The modelled core is held to structures that are searched from end to end, instruction by instruction
+/// (PlainMachine). That plays no string instructions, gathers and state areas: at such an instruction both begin anew
+/// behind it.
 class ReferenceFeed final : public arch::CoreFeed {
  public:
-  ReferenceFeed(const uarch::CoreModel& model, uarch::Depth depth) : model_(model), depth_(depth) { begin(); }
+  explicit ReferenceFeed(const uarch::CoreModel& model) : model_(model) { begin(); }
 
   void describe(std::uint32_t number, const arch::PathDescription& description) override {
     if (paths_.size() <= number) paths_.resize(number + 1);
@@ -56,7 +56,7 @@ class ReferenceFeed final : public arch::CoreFeed {
   void run(std::span<const arch::PathRun> runs, const arch::SlotValues& values) override {
     while (!runs.empty()) {
       std::size_t count = 0;
-      while (count < runs.size() && (second_ != nullptr || paths_[runs[count].path].plain)) ++count;
+      while (count < runs.size() && paths_[runs[count].path].plain) ++count;
       play(runs.first(count), values);
       runs = runs.subspan(count);
       if (runs.empty()) return;
@@ -75,8 +75,7 @@ class ReferenceFeed final : public arch::CoreFeed {
   }
   void unmapped(std::uint64_t first, std::uint64_t last) override {
     core_->unmapped(first, last);
-    if (second_) second_->unmapped(first, last);
-    if (plain_) plain_->unmap(first, last);
+    plain_->unmap(first, last);
   }
 
   /// Accesses that were compared, and how often both have begun anew.
@@ -91,22 +90,13 @@ class ReferenceFeed final : public arch::CoreFeed {
     bool plain = true;               // PlainMachine can play it
     std::uint64_t described_to = 0;  // whom: of those that have begun, the how manieth
   };
-  struct Nobody final : arch::RunWatcher {
-    void finished(std::size_t, std::size_t) override {}
-  };
 
   void begin() {
     ++begun_;
     core_.reset();
-    machine_ = std::make_unique<uarch::ModelledMachine>(model_, uarch::MachineOptions{.depth = depth_});
+    machine_ = std::make_unique<uarch::ModelledMachine>(model_, uarch::MachineOptions{});
     core_ = machine_->attach_thread();
-    if (depth_ == uarch::Depth::Full) {
-      plain_.emplace(model_, uarch::MachineOptions{});
-    } else {
-      second_.reset();
-      second_machine_ = std::make_unique<uarch::ModelledMachine>(model_, uarch::MachineOptions{.depth = depth_});
-      second_ = second_machine_->attach_thread();
-    }
+    plain_.emplace(model_, uarch::MachineOptions{});
   }
 
   void play(std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
@@ -115,17 +105,12 @@ class ReferenceFeed final : public arch::CoreFeed {
       Path& path = paths_[run.path];
       if (std::exchange(path.described_to, begun_) == begun_) continue;
       core_->describe(run.path, {path.instructions, path.accesses});
-      if (second_) second_->describe(run.path, {path.instructions, path.accesses});
     }
     core_->run(runs, values);
     for (const arch::PathRun& run : runs) {
       Path& path = paths_[run.path];
       accesses_ += path.accesses.size();
-      if (second_) {
-        CHECK(second_->run_watched({&run, 1}, values, arch::SignalSet().set(), nobody_));
-      } else {
-        play_plainly(path.executed, values.slots + run.slots, values, run.next);
-      }
+      play_plainly(path.executed, values.slots + run.slots, values, run.next);
     }
     compare();
   }
@@ -143,7 +128,7 @@ class ReferenceFeed final : public arch::CoreFeed {
   }
 
   void compare() const {
-    const arch::CoreSignals& expected = second_ ? second_->signals() : plain_->signals();
+    const arch::CoreSignals& expected = plain_->signals();
     for (std::size_t i = 0; i < arch::kCoreSignals; ++i) {
       const std::uint64_t counted = core_->signals().counts[i];
       if (counted == expected.counts[i]) continue;
@@ -155,13 +140,9 @@ class ReferenceFeed final : public arch::CoreFeed {
   }
 
   const uarch::CoreModel& model_;
-  const uarch::Depth depth_;
   std::unique_ptr<uarch::ModelledMachine> machine_;
   std::unique_ptr<arch::CoreFeed> core_;
   std::optional<uarch::PlainMachine> plain_;
-  std::unique_ptr<uarch::ModelledMachine> second_machine_;
-  std::unique_ptr<arch::CoreFeed> second_;
-  Nobody nobody_;
   std::vector<Path> paths_;
   std::uint64_t accesses_ = 0, begun_ = 0;
 };

@@ -126,11 +126,11 @@ def peak(*words):
 class Bounds(unittest.TestCase):
     """The tool takes at most 200 MiB and 3 % of what the program takes."""
 
-    def check(self, *words, detail="fast", least_of_program=0):
+    def check(self, *words, least_of_program=0):
         program = (os.path.join(PROGRAMS, "much_code"), *words)
         own, printed = peak(*program)
         self.assertGreaterEqual(own, least_of_program)
-        options = ("-q", "-d", "--detail", detail, "-e", "mem_load_retired.l1_miss:ppp", "-c", 1007, "-o", "/dev/null")
+        options = ("-q", "-d", "--detail", "complete", "-e", "mem_load_retired.l1_miss:ppp", "-c", 1007, "-o", "/dev/null")
         ours, output = peak(ZEROSKID, "record", *options, "--", *program)
         self.assertEqual(output, printed)
         self.assertLess(ours - own, 200 + 0.03 * own)
@@ -139,14 +139,10 @@ class Bounds(unittest.TestCase):
         self.check("anew", 40)
 
     def test_more_and_more_code(self):
-        for detail in ("fast", "full"):
-            with self.subTest(detail=detail):
-                self.check("more", 40, detail=detail)
+        self.check("more", 40)
 
     def test_a_gibibyte_of_data(self):
-        for detail in ("fast", "full"):
-            with self.subTest(detail=detail):
-                self.check("data", 1024, detail=detail, least_of_program=1024)
+        self.check("data", 1024, least_of_program=1024)
 
 
 class Samples(unittest.TestCase):
@@ -178,9 +174,8 @@ class Samples(unittest.TestCase):
     def test_samples_find_the_line_that_cores_fight_over(self):
         program = os.path.join(PROGRAMS, "false_sharing")
         period = 10
-        # At this depth alone: sampled at full, shorter turns bring another course (docs/models/machine.md).
-        fast = ["--detail", "fast"]
-        self.zeroskid("record", *fast, "-d", "-e", f"{HITM}:pp", "-c", period, "-o", "perf.data", "--", program, "shared")
+        # Samples with registers need shorter turns of threads, which bring another course (docs/models/machine.md).
+        self.zeroskid("record", "--detail", "complete", "--intr-regs=none", "-d", "-e", f"{HITM}:pp", "-c", period, "-o", "perf.data", "--", program, "shared")
         places = collections.Counter()
         for line in self.zeroskid("script", "-F", "ip,sym,addr").splitlines():
             address, _, symbol = line.split()[:3]
@@ -190,7 +185,7 @@ class Samples(unittest.TestCase):
         here = places["read_often", (line + 8) & 0xFFF]
         self.assertGreaterEqual(here, 0.99 * sum(places.values()), places)
         # Sampled, threads take turns of some hundred instructions; counted, their cores are woven. Stated error: 5 %.
-        counted = counts([HITM], "false_sharing", "shared", options=fast)[HITM]
+        counted = counts([HITM], "false_sharing", "shared")[HITM]
         self.assertAlmostEqual(here * (period + 1) / counted, 1, delta=0.05)
 
     def record_chase(self, *words):

@@ -29,10 +29,9 @@ class Zen4(unittest.TestCase):
                                  intel["br_inst_retired.near_taken"] + intel["br_inst_retired.far_branch"])
 
     def test_a_core_model_changes_nothing_that_is_counted_exactly(self):
-        alone, *modelled = [tool.numbers(BRANCHES, tool.guest("qsort_static"), *MODEL, "--virtual-time", "--detail", depth)
-                            for depth in ("exact", "fast", "full")]
-        for found in modelled:
-            self.assertEqual(found, alone)
+        alone, modelled = [tool.numbers(BRANCHES, tool.guest("qsort_static"), *MODEL, "--virtual-time", "--detail", depth)
+                           for depth in ("exact", "full")]
+        self.assertEqual(modelled, alone)
 
     def test_requests_of_the_second_level_are_hits_and_misses(self):
         kinds = ["all", "ic_access_in_l2", "dc_access_in_l2", "ic_dc_hit_in_l2", "ic_dc_miss_in_l2", "ls_rd_blk_c",

@@ -97,13 +97,6 @@ class Independence(unittest.TestCase):
             for length in ("50000i", "7777i", "1000:branches"):
                 self.windows_sum_to(whole, program, length)
 
-    def test_windows_change_nothing_at_the_depth_without_time(self):
-        for words in PROGRAMS.values():
-            program = tool.guest(*words)
-            whole = counted([HITM, RFO, "mem_load_retired.l1_miss", "br_misp_retired.all_branches"], program, "--detail", "fast")
-            for length in ("10000i", "333i"):
-                self.windows_sum_to(whole, program, length, "--detail", "fast")
-
     def test_windows_change_nothing_beside_exact_counts_of_memory(self):
         """REP strings then run alone, so that the elements of each are in their window."""
         for words in (PROGRAMS["two threads"], ["threads_strings"]):

@@ -97,7 +97,7 @@ class Sampling(unittest.TestCase):
             for address, stack in found:
                 self.assertEqual((int(stack[0][0], 16), stack[0][2]), (address, "M"))
             # Samples of any branches: as many are mispredicted as are counted.
-            flags = [entry[2] for _, stack in stacks(f"{taken}:pp", "-c", "37", "--detail", "fast") for entry in stack]
+            flags = [entry[2] for _, stack in stacks(f"{taken}:pp", "-c", "37", "--detail", "full") for entry in stack]
             counted = tool.numbers([taken, mispredicted], program)
             self.assertAlmostEqual(flags.count("M") / len(flags), counted[mispredicted] / counted[taken], delta=0.005)
             self.assertEqual(set(flags), {"M", "P"})
@@ -148,7 +148,7 @@ class Sampling(unittest.TestCase):
         # Events that belong to an instruction only where it is told alone; last branches; interrupts, which skid.
         cases += [("qsort_static", "l1d.replacement,uops_retired.retire_slots -c 301", ""),
                   ("qsort_static", "-b br_misp_retired.conditional:pp,mem_load_retired.l1_miss:pp -c 61", ",brstack"),
-                  ("indirect_branches", "-b mem_inst_retired.all_loads:pp -c 61 --detail fast", ",brstack"),
+                  ("indirect_branches", "-b mem_inst_retired.all_loads:pp -c 61 --detail full", ",brstack"),
                   ("qsort_static", "instructions:ppp,mem_load_retired.l2_hit,branches -c 5003", ""),
                   ("qsort_static", "-g mem_load_retired.l1_miss:pp -c 97", "")]
         for name, words, fields in cases:

@@ -14,7 +14,7 @@ using session::Detail;
 
 std::string cost_line(const session::RecordingConfig& config, const std::optional<Costs>& costs) {
   if (config.detail == Detail::Exact) return "";
-  const double all = times_native(config.detail == Detail::Fast ? kCaches : kTopdown, costs);
+  const double all = times_native(kTopdown, costs);
   const auto sampled = [&](const session::UnitOptions& units) {
     // What was measured is of long periods; windows may keep them short.
     const double in_detail =

@@ -13,10 +13,9 @@
 namespace zs::cli {
 
 /// Kinds of question. Of the modelled core: all of it, and samples of it.
-inline constexpr std::string_view kCounting = "counting", kSampling = "sampling", kCaches = "caches",
-                                  kTopdown = "topdown", kSampledTopdown = "topdown --detail sampled",
-                                  kMemRecord = "mem record", kSampledMemRecord = "mem record --detail sampled",
-                                  kTrace = "trace";
+inline constexpr std::string_view kCounting = "counting", kSampling = "sampling", kTopdown = "topdown",
+                                  kSampledTopdown = "topdown --detail sampled", kMemRecord = "mem record",
+                                  kSampledMemRecord = "mem record --detail sampled", kTrace = "trace";
 
 struct Cost {
   std::string name;  // one of those

@@ -65,8 +65,6 @@ TEST(CostLine, SaysWhatAllOfItCostsAndSamplesWould) {
   measured.rows.push_back({std::string(kSampledTopdown), 2.5});
   EXPECT_EQ(cost_line(modelled(), measured),
             "in detail: all of it, about 97 times native; --detail sampled: about 2.5 times");
-  session::RecordingConfig caches{.detail = session::Detail::Fast};
-  EXPECT_EQ(cost_line(caches, {}), "in detail: all of it, about 45 times native; --detail sampled: about 4.0 times");
 }
 
 TEST(CostLine, SaysWhatSamplesCostAndAllOfItWould) {

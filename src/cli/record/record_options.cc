@@ -507,7 +507,7 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   words.kind = kind;
   words.run.t_is_tid = kind != RecordKind::Memory;
   words.run.has_targets = kind != RecordKind::Branches;
-  if (memory) words.run.least_detail = session::Detail::Fast;
+  if (memory) words.run.least_detail = session::Detail::Full;
   if (kind == RecordKind::Branches) {
     add_trace_options(line, words, options.exports);
   } else {

@@ -31,7 +31,7 @@ struct NamedDetail {
   std::string_view name;
   Detail detail;
 };
-constexpr NamedDetail kDetails[] = {{"exact", Detail::Exact}, {"fast", Detail::Fast}, {"full", Detail::Full}};
+constexpr NamedDetail kDetails[] = {{"exact", Detail::Exact}, {"full", Detail::Full}};
 
 /// The numbers of instructions in UNIT:WARM_UP:FIRST:LONGEST[:COMPLETE]; nothing if that is not what it is.
 std::optional<std::vector<std::uint64_t>> numbers_in(std::string_view text) {
@@ -210,7 +210,7 @@ Result<void> take_depth(const std::string& name, RecordingConfig& config) {
   const auto named = std::ranges::find(kDetails, name, &NamedDetail::name);
   if (named == std::end(kDetails)) {
     return Error{"--detail " + name + ": no such detail",
-                 "auto, complete or sampled; complete at a depth: exact, fast or full"};
+                 "auto, complete or sampled; complete at a depth: exact or full"};
   }
   for (const session::EventSpec& event : config.events) {
     if (event.detail <= named->detail) continue;
@@ -271,9 +271,7 @@ Result<void> choose_detail(const RunOptions& options, const arch::CpuModel& mode
                            const std::string& needs_all) {
   Detail needed = options.least_detail;
   for (const session::EventSpec& event : config.events) needed = std::max(needed, event.detail);
-  // All of the core for whatever is modelled: what a cache holds, and above all who meets whom at a line, depends on
-  // time, and a number shall not depend on whether somebody asks for the time as well.
-  config.detail = needed == Detail::Exact ? needed : Detail::Full;
+  config.detail = needed;
   if (auto taken = take_detail(options, config, needs_all); !taken) return taken;
   return take_core(options, model, config);
 }

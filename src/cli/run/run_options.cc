@@ -31,7 +31,7 @@ void add_run_options(CommandLine& line, RunOptions& options) {
              "How much of the program is modelled: all of it, or its first two million instructions and\n"
              "then units, from which estimates with intervals follow [auto: sampled, but with windows below\n"
              "32,000,000 instructions, --skid and c2c record].\n"
-             "Complete at a depth: exact, fast (caches, branches), full");
+             "Complete at a depth: exact (no core at all), full");
   line.value("--error", options.error, "PERCENT",
              "Take units more densely until the first estimate is as sure as +- PERCENT, and say whether it became so");
   line.value("--budget", options.budget, "TIMES",

@@ -309,9 +309,9 @@ TEST(EventParser, EitherCountsOrExplainsEveryNameOfPerf) {
 
 TEST(EventParser, SaysHowMuchOfTheCoreAnEventNeeds) {
   EXPECT_EQ(one("instructions").detail, Detail::Exact);
-  EXPECT_EQ(one("cache-misses").detail, Detail::Fast);
-  EXPECT_EQ(one("branch-misses").detail, Detail::Fast);
-  EXPECT_EQ(one("mem_load_retired.l3_miss:pp").detail, Detail::Fast);
+  EXPECT_EQ(one("cache-misses").detail, Detail::Full);
+  EXPECT_EQ(one("branch-misses").detail, Detail::Full);
+  EXPECT_EQ(one("mem_load_retired.l3_miss:pp").detail, Detail::Full);
   EXPECT_EQ(one("cycles").detail, Detail::Full);
   EXPECT_EQ(one("uops_issued.any").detail, Detail::Full);
   EXPECT_EQ(one("mem-loads:P").detail, Detail::Full);

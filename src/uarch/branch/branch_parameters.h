@@ -15,12 +15,6 @@ enum class ConditionalKind : std::uint8_t {
   Tournament,   // a table by address, one by address and outcomes, and one that chooses
 };
 
-/// How targets of indirect jumps and calls are.
-enum class IndirectKind : std::uint8_t {
-  PathHistory,  // the last target by address, and tagged tables hashed with the path of taken branches
-  LastTargets,  // one table, hashed with the last few targets (TargetCache)
-};
-
 inline constexpr unsigned kMaxTaggedTables = 4;
 inline constexpr int kTaggedWays = 4;              // of the tables of conditional branches
 inline constexpr unsigned kMaxPathBranches = 224;  // what the path register has room for
@@ -35,8 +29,8 @@ struct BranchParameters {
   std::uint32_t outcome_entries = 0;  // Tournament: 2-bit counters by address and outcomes, and as many choosers
   std::uint8_t outcome_history = 0;   // Tournament: outcomes seen
 
-  IndirectKind indirect = IndirectKind::PathHistory;
-  std::uint32_t indirect_last_entries = 0;  // last target by address
+  // Targets of indirect jumps and calls: the last by address, and tagged tables hashed with the path of taken branches.
+  std::uint32_t indirect_last_entries = 0;
   std::array<std::uint16_t, kMaxTaggedTables> indirect_histories{};
   std::uint32_t indirect_entries = 0;  // of each tagged table
 
@@ -88,16 +82,6 @@ constexpr const char* inconsistency(const BranchParameters& p) {
     return "the BTB has 1 to 8 ways and a power of two of sets";
   }
   return nullptr;
-}
-
-/// The same unit at the depth `fast`, where nobody is told of mispredictions: small tables in place of the tagged ones,
-/// at a third of the time, and none that needs the path.
-constexpr BranchParameters without_path(BranchParameters p) {
-  p.conditional = ConditionalKind::Tournament;
-  p.indirect = IndirectKind::LastTargets;
-  p.base_entries = p.outcome_entries = 16384;
-  p.outcome_history = 14;
-  return p;
 }
 
 }  // namespace zs::uarch

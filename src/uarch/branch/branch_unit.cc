@@ -20,6 +20,7 @@ constexpr std::array<std::uint16_t, kMaxTaggedTables> conditional_histories(cons
 BranchUnit::BranchUnit(const BranchParameters& parameters)
     : path_(longest_history(parameters)),
       hashes_(parameters.indirect_histories, conditional_histories(parameters)),
+      indirect_(parameters, hashes_),
       returns_(parameters.return_stack),
       targets_(parameters) {
   CHECK(inconsistency(parameters) == nullptr);
@@ -27,11 +28,6 @@ BranchUnit::BranchUnit(const BranchParameters& parameters)
     by_path_.emplace(parameters, hashes_);
   } else {
     tournament_.emplace(parameters);
-  }
-  if (parameters.indirect == IndirectKind::PathHistory) {
-    indirect_.emplace(parameters, hashes_);
-  } else {
-    last_targets_.emplace();
   }
   if (by_path_) hashes_.update(path_);
 }

@@ -15,7 +15,6 @@
 #include "uarch/branch/path_history.h"
 #include "uarch/branch/path_predictor.h"
 #include "uarch/branch/return_stack.h"
-#include "uarch/branch/target_cache.h"
 #include "uarch/branch/tournament_predictor.h"
 
 namespace zs::uarch {
@@ -77,20 +76,13 @@ class BranchUnit {
   [[gnu::always_inline]] void pass_taken(std::uint16_t footprint) {
     if (by_path_) {
       follow(footprint);
-    } else if (!last_targets_) {
+    } else {
       waiting_.add(footprint);
     }
   }
 
-  /// A branch that was taken and predicted wrong by who did so inline: what is left to do.
-  void taken_wrong(std::uint64_t pc, std::uint16_t footprint) { take(pc, footprint); }
-
-  // For code that does inline what is done here. The tournament: null where another one predicts.
-  TournamentPredictor* tournament() { return tournament_ ? &*tournament_ : nullptr; }
+  // For code that does inline what is done here.
   BranchTargetBuffer& targets() { return targets_; }
-  /// Likewise the targets; then no taken branch enters a path.
-  TargetCache* last_targets() { return last_targets_ ? &*last_targets_ : nullptr; }
-  WaitingFootprints& waiting() { return waiting_; }
   ReturnStack& returns() { return returns_; }
 
  private:
@@ -100,12 +92,11 @@ class BranchUnit {
     return !targets_.touch(pc);
   }
   bool predict_target(std::uint32_t address, std::uint64_t target) {
-    if (last_targets_) return last_targets_->predict_and_update(address, target);
     if (!waiting_.empty()) {
       waiting_.flush(path_);
       hashes_.update(path_);
     }
-    return indirect_->predict_and_update(address, hashes_, target);
+    return indirect_.predict_and_update(address, hashes_, target);
   }
   [[gnu::noinline]] void follow(std::uint16_t footprint) {
     path_.taken(footprint);
@@ -120,8 +111,7 @@ class BranchUnit {
   WaitingFootprints waiting_;             // where only indirect branches ask
   std::optional<PathPredictor> by_path_;  // one of the two
   std::optional<TournamentPredictor> tournament_;
-  std::optional<IndirectPredictor> indirect_;  // one of the two
-  std::optional<TargetCache> last_targets_;
+  IndirectPredictor indirect_;
   ReturnStack returns_;
   BranchTargetBuffer targets_;
 };

@@ -48,27 +48,20 @@ class PathHistory {
 /// most never reach it.
 class WaitingFootprints {
  public:
-  /// What code that does the same inline works on.
-  struct Inline {
-    std::uint64_t count = 0;
-    std::array<std::uint16_t, 256> ring{};
-    static_assert(256 >= kMaxPathBranches + 8);
-  };
-
-  void add(std::uint16_t footprint) { own_.ring[own_.count++ % own_.ring.size()] = footprint; }
-  bool empty() const { return own_.count == 0; }
+  void add(std::uint16_t footprint) { ring_[count_++ % ring_.size()] = footprint; }
+  bool empty() const { return count_ == 0; }
   /// Those that still count reach the register, oldest first. A footprint is longer than the pair of bits by which it
   /// moves, so some that have left the path's end are in its bits yet.
   void flush(PathHistory& path) {
-    const std::size_t size = own_.ring.size();
-    for (std::uint64_t i = own_.count > size ? own_.count - size : 0; i != own_.count; ++i)
-      path.taken(own_.ring[i % size]);
-    own_.count = 0;
+    const std::size_t size = ring_.size();
+    for (std::uint64_t i = count_ > size ? count_ - size : 0; i != count_; ++i) path.taken(ring_[i % size]);
+    count_ = 0;
   }
-  Inline& inline_part() { return own_; }
 
  private:
-  Inline own_;
+  std::uint64_t count_ = 0;
+  std::array<std::uint16_t, 256> ring_{};
+  static_assert(256 >= kMaxPathBranches + 8);
 };
 
 /// CRC-32C of the path's last n taken branches, for each n that any table sees. It changes with taken branches only, so

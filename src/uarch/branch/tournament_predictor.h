@@ -1,6 +1,5 @@
 // Conditional branches predicted by two tables of 2-bit counters, one by address, one by address and the last outcomes,
-// and a third that says which of the two has been right here. Westmere's predictor is modelled by it, and the depth
-// `fast` of every core.
+// and a third that says which of the two has been right here. Westmere's predictor is modelled by it.
 // Left out: local histories; the loop detector of Intel's Core generation.
 #pragma once
 
@@ -20,14 +19,6 @@ class TournamentPredictor {
   // The counter by address stands in bits 0 and 1, that by outcomes in 2 and 3, the chooser in 4 and 5. The chooser is
   // found by the address, so it shares a byte with the first.
   static constexpr std::uint8_t kOfAddress = 0x33, kOfOutcomes = 0x0C, kTaken = 0x40, kWrong = 0x40;
-  /// What code that does the same inline works on, and with.
-  struct Inline {
-    std::uint8_t *by_address, *by_outcomes;
-    std::uint64_t* outcomes;
-    std::uint32_t mask, history_mask;
-    std::uint8_t index_bits;
-    std::array<std::uint8_t, 128> learned;
-  };
 
   explicit TournamentPredictor(const BranchParameters& p)
       : by_address_(p.base_entries, kFirst & kOfAddress),
@@ -49,15 +40,6 @@ class TournamentPredictor {
     correlated = learned & kOfOutcomes;
     outcomes_ = (outcomes_ << 1 | (taken ? 1 : 0)) & history_mask_;
     return (learned & kWrong) != 0;
-  }
-  Inline inline_part() {
-    return {by_address_.data(),
-            by_outcomes_.data(),
-            &outcomes_,
-            mask_,
-            static_cast<std::uint32_t>(history_mask_),
-            static_cast<std::uint8_t>(index_bits_),
-            kLearned};
   }
 
  private:

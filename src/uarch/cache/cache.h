@@ -78,11 +78,7 @@ struct QuickLines {
     touch(set * kMostWays + way, linear, store, page);
     return true;
   }
-  /// Whether the line in a slot is quick.
-  bool is_quick(std::uint32_t slot, unsigned store) const {
-    return hot != nullptr && (sets[slot / kMostWays].quick[store] >> slot % kMostWays & 1) != 0;
-  }
-  /// hit() of one that is.
+  /// hit() of a line that is quick.
   void touch(std::uint32_t slot, std::uint64_t linear, unsigned store, std::uint32_t page) const {
     PolicyState& state = sets[slot / kMostWays].state;
     const std::uint32_t way = slot % kMostWays;

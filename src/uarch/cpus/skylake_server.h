@@ -25,7 +25,6 @@ inline constexpr TimingParameters kSkylakeServerTiming{
 // clang-format on
 
 static_assert(inconsistency(kSkylakeServerBranch) == nullptr && inconsistency(kSkylakeServerTiming) == nullptr);
-static_assert(inconsistency(without_path(kSkylakeServerBranch)) == nullptr);
 
 /// Skylake server (06_55H stepping 4), one thread per core.
 /// source:   geometry, LLC hashed and not inclusive, TLBs: CPUID leaves 2 and 4 of a Xeon Platinum 8160. L1 policies:

@@ -26,10 +26,9 @@ template <typename Parts>
 class CoherentLevels : public MemorySystem {
  protected:
   CoherentLevels(const MemoryParameters& parameters, const MemoryOptions& options)
-      : MemorySystem(parameters, options, Parts::kInlinePath),
+      : MemorySystem(parameters, options),
         parameters_(parameters),
         prefetch_(options.prefetch),
-        buffers_stores_(options.store_buffer),
         several_(options.cores > 1 && options.directory_from_start),
         pages_(options.seed),
         llc_(parameters.llc),
@@ -474,7 +473,6 @@ class CoherentLevels : public MemorySystem {
 
   MemoryParameters parameters_;
   bool prefetch_;
-  bool buffers_stores_;
   bool several_;       // the directory knows what cores hold
   CoreMask used_ = 0;  // cores that have done anything
   bool large_pages_ = false;

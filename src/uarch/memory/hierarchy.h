@@ -64,7 +64,7 @@ class Hierarchy final : public Paging<Parts> {
     count(core, CoreSignal::StreamingStores);
     Core& own = *cores_[core];
     auto& stores = stores_of(core);
-    const std::uint64_t begin = buffers_stores_ ? stores.free_at(access.now) : access.now;
+    const std::uint64_t begin = stores.free_at(access.now);
     const Translated translated = translate(core, access.linear >> kPageBits, begin, Side::Store);
     const Line line = line_of(translated.frame, access.linear >> kLineBits);
     std::uint64_t start = begin + translated.latency;
@@ -77,7 +77,7 @@ class Hierarchy final : public Paging<Parts> {
       own.fills.add(line, complete, own.dispatched);
     }
     // It leaves the store buffer for a fill buffer.
-    if (buffers_stores_) stores.push(buffered(access), begin, std::max(start, access.retires));
+    stores.push(buffered(access), begin, std::max(start, access.retires));
     return {.latency = static_cast<std::uint32_t>(start - begin) + parameters_.l1d.load_to_use_cycles,
             .waited = static_cast<std::uint32_t>(begin - access.now),
             .source = Source::Dram,
@@ -99,15 +99,12 @@ class Hierarchy final : public Paging<Parts> {
     } else {
       const Side side = look.store() != 0 ? Side::Store : Side::Load;
       if (linear % kLineBytes + look.last() >= kLineBytes || contended_.any(since)) return false;
-      return pass_quietly(*cores_[core], look_at(*cores_[core], linear, side), linear, side, since);
+      Core& own = *cores_[core];
+      const Frame* const frame = frame_of(own, linear, side);
+      if (frame == nullptr) return false;
+      const Line line = line_of(*frame, linear >> kLineBits);
+      return pass_quietly(own, own.l1d.find(line), line, linear, side, since);
     }
-  }
-
-  std::uint32_t quiet_or_other_load(unsigned core, const Access& access) override {
-    return quiet_or_other<Side::Load>(core, access);
-  }
-  std::uint32_t quiet_or_other_store(unsigned core, const Access& access) override {
-    return quiet_or_other<Side::Store>(core, access);
   }
 
   bool is_contended(std::uint64_t linear, std::uint64_t now) override {
@@ -154,13 +151,7 @@ class Hierarchy final : public Paging<Parts> {
 
  protected:
   Outcome slow_load(unsigned core, const Access& access, LoadKind kind) override {
-    const Looked looked = look_at_page(*cores_[core], access.linear, Side::Load);
-    return kind == LoadKind::Locked ? load_as<Use::LockedLoad>(core, access, looked)
-                                    : load_as<Use::Load>(core, access, looked);
-  }
-
-  Outcome slow_store(unsigned core, const Access& access) override {
-    return store_as(core, access, look_at_page(*cores_[core], access.linear, Side::Store));
+    return kind == LoadKind::Locked ? load_as<Use::LockedLoad>(core, access) : load_as<Use::Load>(core, access);
   }
 
   Outcome slow_fetch(unsigned core, std::uint64_t linear, std::uint64_t now) override {
@@ -189,7 +180,6 @@ class Hierarchy final : public Paging<Parts> {
   }
 
  private:
-  using Base::buffers_stores_;
   using Base::contended_;
   using Base::cores_;
   using Base::count;
@@ -249,97 +239,43 @@ class Hierarchy final : public Paging<Parts> {
     filter.hot_code = filter.code_lines.way_hints();
   }
 
-  /// What was found of an access before anything else happened.
-  struct Looked {
-    const Frame* frame = nullptr;          // of its page, in the first-level TLB; null: not there
-    bool knows_slot = false;               // it is one line for which no other core contends, and then:
-    typename L1::Slot slot = L1::kNoSlot;  // where it is in L1D
-    Line line = kNoLine;
-  };
-  Looked look_at_page(Core& own, std::uint64_t linear, Side side) const {
-    return {.frame = first_tlb(own, side).find(linear >> kPageBits, false)};
-  }
-  /// Of an access of one line for which no other core contends.
-  [[gnu::always_inline]] Looked look_at(Core& own, std::uint64_t linear, Side side) const {
-    Looked looked = look_at_page(own, linear, side);
-    if (looked.frame == nullptr) return looked;
-    looked.knows_slot = true;
-    looked.line = line_of(*looked.frame, linear >> kLineBits);
-    looked.slot = own.l1d.find(looked.line);
-    return looked;
+  /// Of the page of an access, in the first-level TLB; null: it is not there.
+  const Frame* frame_of(Core& own, std::uint64_t linear, Side side) const {
+    return first_tlb(own, side).find(linear >> kPageBits, false);
   }
 
-  /// quiet_hit(), of an access that was looked at.
-  [[gnu::always_inline]] static bool pass_quietly(Core& own, const Looked& looked, std::uint64_t linear, Side side,
-                                                  std::uint64_t since) {
-    if (looked.slot == L1::kNoSlot) return false;
-    LineFlags flags = own.l1d.flags(looked.slot);
+  /// quiet_hit() of a line that is in that slot of L1D.
+  static bool pass_quietly(Core& own, typename L1::Slot slot, Line line, std::uint64_t linear, Side side,
+                           std::uint64_t since) {
+    if (slot == L1::kNoSlot) return false;
+    LineFlags flags = own.l1d.flags(slot);
     const LineFlags allowed = side == Side::Store ? flags & (kPrefetched | kExclusive) : flags & kPrefetched;
     if (allowed != (side == Side::Store ? kExclusive : kSharedLine)) return false;
-    if (own.next_line.awaits(linear) || under_way(own, looked.slot, looked.line, since) != 0) return false;
-    own.l1d.touch(looked.slot);
+    if (own.next_line.awaits(linear) || under_way(own, slot, line, since) != 0) return false;
+    own.l1d.touch(slot);
     if (side == Side::Store) {
       flags = flags | kDirty;
-      own.l1d.set_flags(looked.slot, flags);
+      own.l1d.set_flags(slot, flags);
     }
-    remember_line(own, looked.slot, flags, true);
+    remember_line(own, slot, flags, true);
     return true;
-  }
-
-  /// An access of a quick line, which is hot then.
-  [[gnu::always_inline]] bool passes_at_once(unsigned core, const Looked& looked, std::uint64_t linear, Side side) {
-    if constexpr (!Parts::kInlinePath) {
-      return false;
-    } else {
-      const Filter& filter = filters_[core];
-      const unsigned store = side == Side::Store ? 1 : 0;
-      if (looked.slot == L1::kNoSlot || !filter.data_lines.is_quick(looked.slot, store)) return false;
-      const std::uint32_t page = filter.tlbs[store & filter.store_tlb].slot_of(linear >> kPageBits);
-      filter.data_lines.touch(looked.slot, linear >> kLineBits, store, page);
-      return true;
-    }
-  }
-
-  template <Side kSide>
-  [[gnu::always_inline]] std::uint32_t quiet_or_other(unsigned core, const Access& access) {
-    Core& own = *cores_[core];
-    Looked looked;
-    const bool one_line = access.linear % kLineBytes + access.bytes <= kLineBytes;
-    if (Parts::kInlinePath && one_line) {
-      looked = look_at(own, access.linear, kSide);
-      if (passes_at_once(core, looked, access.linear, kSide)) return 0;
-      if (contended_.any(access.earliest)) {
-        looked = {.frame = looked.frame};
-      } else if (pass_quietly(own, looked, access.linear, kSide, access.earliest)) {
-        passes_at_once(core, looked, access.linear, kSide);  // it is hot from now on
-        return 0;
-      }
-    } else {
-      looked = look_at_page(own, access.linear, kSide);
-    }
-    if constexpr (kSide == Side::Store) {
-      return store_as(core, access, looked).latency;
-    } else {
-      return load_as<Use::Load>(core, access, looked).latency;
-    }
   }
 
   static BufferedStore buffered(const Access& access) {
     return {access.linear, access.ready, access.bytes, access.place};
   }
 
-  [[gnu::always_inline]] Outcome store_as(unsigned core, const Access& access, const Looked& looked) {
+  Outcome slow_store(unsigned core, const Access& access) override {
+    const Frame* const frame = frame_of(*cores_[core], access.linear, Side::Store);
     enter(core, access);
     count(core, CoreSignal::Stores);
     auto& stores = stores_of(core);
-    const std::uint64_t begin = buffers_stores_ ? stores.free_at(access.now) : access.now;
-    const Translated translated = translate(core, access.linear >> kPageBits, begin, Side::Store, looked.frame);
-    Outcome outcome = use_lines<Use::Store>(core, access, translated, begin + translated.latency, looked);
+    const std::uint64_t begin = stores.free_at(access.now);
+    const Translated translated = translate(core, access.linear >> kPageBits, begin, Side::Store, frame);
+    Outcome outcome = use_lines<Use::Store>(core, access, translated, begin + translated.latency);
     outcome.latency += translated.latency;
-    if (buffers_stores_) {
-      outcome.waited = static_cast<std::uint32_t>(begin - access.now);
-      stores.push(buffered(access), begin, std::max(begin + outcome.latency, access.retires));
-    }
+    outcome.waited = static_cast<std::uint32_t>(begin - access.now);
+    stores.push(buffered(access), begin, std::max(begin + outcome.latency, access.retires));
     if (outcome.split) [[unlikely]]
       count(core, CoreSignal::SplitStores);
     if (outcome.tlb == TlbOutcome::Walk) [[unlikely]]
@@ -349,8 +285,9 @@ class Hierarchy final : public Paging<Parts> {
 
   /// A load, or a locked read-modify-write.
   template <Use kUse>
-  [[gnu::always_inline]] Outcome load_as(unsigned core, const Access& access, const Looked& looked) {
+  [[gnu::always_inline]] Outcome load_as(unsigned core, const Access& access) {
     constexpr bool kLocked = kUse == Use::LockedLoad;
+    const Frame* const frame = frame_of(*cores_[core], access.linear, Side::Load);
     enter(core, access);
     count(core, CoreSignal::Loads);
     if (kLocked) {
@@ -358,11 +295,11 @@ class Hierarchy final : public Paging<Parts> {
       count(core, CoreSignal::Stores);
     }
     auto& stores = stores_of(core);
-    const Translated translated = translate(core, access.linear >> kPageBits, access.now, Side::Load, looked.frame);
+    const Translated translated = translate(core, access.linear >> kPageBits, access.now, Side::Load, frame);
     std::uint32_t latency = translated.latency;
 
     Forwarding forwarding = Forwarding::None;
-    if (!kLocked && buffers_stores_) {
+    if (!kLocked) {
       const Met met = stores.meet(access.linear, access.bytes, access.now, access.place);
       if (met.how != Forwarding::Alias || parameters_.alias_cycles != 0) forwarding = met.how;
       switch (forwarding) {
@@ -385,8 +322,8 @@ class Hierarchy final : public Paging<Parts> {
     }
 
     std::uint64_t start = access.now + latency;
-    if (kLocked && buffers_stores_) start = stores.drain(start);
-    Outcome outcome = use_lines<kUse>(core, access, translated, start, looked);
+    if (kLocked) start = stores.drain(start);
+    Outcome outcome = use_lines<kUse>(core, access, translated, start);
     outcome.forwarding = forwarding;
     outcome.latency += static_cast<std::uint32_t>(start - access.now);
     if (kLocked) outcome.latency += parameters_.lock_cycles - parameters_.l1d.load_to_use_cycles;
@@ -407,15 +344,15 @@ class Hierarchy final : public Paging<Parts> {
   /// All lines of an access: the one that comes last decides. The latency counts from `start`.
   template <Use kUse>
   [[gnu::always_inline]] Outcome use_lines(unsigned core, const Access& access, const Translated& first,
-                                           std::uint64_t start, const Looked& looked) {
+                                           std::uint64_t start) {
     if (sharing_ != nullptr && several_) [[unlikely]]
-      return use_and_note<kUse>(core, access, first, start, looked);
-    return use_unnoted<kUse>(core, access, first, start, looked);
+      return use_and_note<kUse>(core, access, first, start);
+    return use_unnoted<kUse>(core, access, first, start);
   }
   /// The same, and the log hears of it if cores fight over its lines.
   template <Use kUse>
   [[gnu::noinline]] Outcome use_and_note(unsigned core, const Access& access, const Translated& first,
-                                         std::uint64_t start, const Looked& looked) {
+                                         std::uint64_t start) {
     const auto line_at = [this](std::uint64_t linear) {
       return line_of(pages_.translate(linear >> kPageBits).frame, linear >> kLineBits);
     };
@@ -424,7 +361,7 @@ class Hierarchy final : public Paging<Parts> {
     const bool split = next <= last;
     const std::uint64_t before = contended_.transfers(line_of(first.frame, access.linear >> kLineBits));
     const std::uint64_t before_next = split ? contended_.transfers(line_at(next)) : 0;
-    const Outcome outcome = use_unnoted<kUse>(core, access, first, start, looked);
+    const Outcome outcome = use_unnoted<kUse>(core, access, first, start);
     if (!contended_.any(start)) return outcome;
     const auto note = [&](std::uint64_t linear, std::uint64_t bytes, std::uint64_t transfers) {
       const Line line = line_at(linear);
@@ -455,12 +392,7 @@ class Hierarchy final : public Paging<Parts> {
   }
   template <Use kUse>
   [[gnu::always_inline]] Outcome use_unnoted(unsigned core, const Access& access, const Translated& first,
-                                             std::uint64_t start, const Looked& looked) {
-    if (looked.knows_slot) {
-      const Used used = this->template use_slot<kUse>(core, looked.slot, nullptr, looked.line, access.linear, start,
-                                                      access.instruction);
-      return {.latency = used.latency, .source = used.source, .tlb = first.outcome};
-    }
+                                             std::uint64_t start) {
     const Line line = line_of(first.frame, access.linear >> kLineBits);
     if (access.linear % kLineBytes + access.bytes > kLineBytes) [[unlikely]]
       return use_split<kUse>(core, access, first, start);

@@ -106,8 +106,8 @@ TEST(LastLevelSample, OtherLinesAreMissedAsOftenAsTheInstructionMissesLinesOfThe
 // The whole memory system: told of units alone, and of the class in between.
 TEST(LastLevelSample, UnitsOfARandomWalkMissAsOftenAsAllOfIt) {
   for (const std::uint64_t megabytes : {8U, 64U}) {
-    const auto complete = MemorySystem::make(parameters(), {.store_buffer = false});
-    const auto sampled = MemorySystem::make(parameters(), {.store_buffer = false, .sampled = true});
+    const auto complete = MemorySystem::make(parameters(), {});
+    const auto sampled = MemorySystem::make(parameters(), {.sampled = true});
     std::mt19937_64 random(7);
     std::uint64_t now = 0;
     constexpr std::uint64_t kAccesses = 3'000'000, kPeriod = 20'000, kUnit = 2'000;

@@ -37,7 +37,6 @@ MemorySystem::Filter::Filter(const MemoryParameters& parameters, unsigned core)
                        std::min<std::uint64_t>(parameters.itlb.entries_4k / parameters.itlb.ways_4k, kLinesPerPage) - 1,
                    .code_known = std::uint64_t{core} << 56},
       store_tlb(parameters.dtlb_stores != 0 ? 1 : 0),
-      code_may_leave(parameters.l2_includes_l1 || parameters.llc_role == LlcRole::Inclusive),
       stores(parameters.store_buffer, parameters.store_retire_cycles) {
   static LruTable nothing(0, 0);
   tlbs[0] = tlbs[1] = code_tlb = QuickPages(nothing);
@@ -51,11 +50,10 @@ void MemorySystem::Filter::forget_code() {
   ++code_known;
 }
 
-MemorySystem::MemorySystem(const MemoryParameters& parameters, const MemoryOptions& options, bool inline_path)
+MemorySystem::MemorySystem(const MemoryParameters& parameters, const MemoryOptions& options)
     : own_counts_(options.cores),
       l1_cycles_(parameters.l1d.load_to_use_cycles),
       forwarding_(parameters),
-      store_buffer_(options.store_buffer && inline_path),
       sharing_(options.sharing) {
   CHECK(inconsistency(parameters) == nullptr);
   CHECK(options.cores >= 1 && options.cores <= kMaxCores, options.cores);

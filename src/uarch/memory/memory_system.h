@@ -102,9 +102,8 @@ enum class PrefetchHint : std::uint8_t { T0, T1, Nta, W };  // T1: also T2; W: P
 
 struct MemoryOptions {
   unsigned cores = 1;
-  std::uint64_t seed = 1;    // of the frames' order
-  bool store_buffer = true;  // forwarding, blocking, aliasing; without it stores reach L1D at once
-  bool prefetch = true;      // the hardware prefetchers
+  std::uint64_t seed = 1;  // of the frames' order
+  bool prefetch = true;    // the hardware prefetchers
   // Only units of the program are told of, and of what lies between some lines (arch::LineSample).
   bool sampled = false;
   // Keeps what cores do to lines that they fight over; null: nobody does. It must outlive the memory system.
@@ -113,24 +112,18 @@ struct MemoryOptions {
   bool directory_from_start = false;
 };
 
-/// A plain load or store of one to kLineBytes bytes that is looked at together with others; or a software prefetch
-/// among them.
+/// A plain load or store of one to kLineBytes bytes that is looked at together with others.
 class AccessDescriptor {
  public:
   constexpr AccessDescriptor() = default;
-  static constexpr AccessDescriptor prefetch() { return AccessDescriptor(kPrefetch); }
   constexpr AccessDescriptor(std::uint32_t bytes, bool store)
       : bits_(static_cast<std::uint8_t>((bytes - 1) | (store ? 0x80 : 0))) {}
 
   constexpr std::uint32_t bytes() const { return last() + 1; }
   constexpr std::uint32_t last() const { return bits_ & 0x3FU; }  // of its bytes, from 0
   constexpr unsigned store() const { return bits_ >> 7; }
-  constexpr bool is_prefetch() const { return (bits_ & kPrefetch) != 0; }
 
  private:
-  static constexpr std::uint8_t kPrefetch = 0x40;
-  constexpr explicit AccessDescriptor(std::uint8_t bits) : bits_(bits) {}
-
   std::uint8_t bits_ = 0;
 };
 
@@ -155,7 +148,7 @@ class MemorySystem {
   /// yet, and plain_load() is to be asked.
   std::uint32_t timeless_load(unsigned core, std::uint64_t linear, std::uint32_t bytes) {
     Filter& filter = filters_[core];
-    if (store_buffer_ && filter.stores.may_ever_meet(linear, bytes)) return 0;
+    if (filter.stores.may_ever_meet(linear, bytes)) return 0;
     if (!filter.hits(linear, bytes, 0)) return 0;
     ++filter.loads;
     return l1_cycles_;
@@ -164,7 +157,7 @@ class MemorySystem {
   /// happened yet, and other_load() is to be asked.
   std::uint32_t plain_load(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now) {
     Filter& filter = filters_[core];
-    if (store_buffer_ && filter.stores.may_meet(linear, bytes, now)) return 0;
+    if (filter.stores.may_meet(linear, bytes, now)) return 0;
     if (!filter.hits(linear, bytes, 0)) return 0;
     ++filter.loads;
     return l1_cycles_;
@@ -173,7 +166,7 @@ class MemorySystem {
   Outcome forwarded_load(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now,
                          std::uint16_t place) {
     Filter& filter = filters_[core];
-    if (!store_buffer_ || !filter.stores.may_meet(linear, bytes, now)) return {};
+    if (!filter.stores.may_meet(linear, bytes, now)) return {};
     const Met met = filter.stores.meet(linear, bytes, now, place);
     if (met.how != Forwarding::Forwarded || filter.tlbs[0].touch(linear >> kPageBits) == nullptr) return {};
     ++filter.loads;
@@ -184,7 +177,7 @@ class MemorySystem {
   std::uint32_t quiet_load(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now,
                            std::uint64_t since) {
     Filter& own = filters_[core];
-    if (bytes == 0 || bytes > kLineBytes || (store_buffer_ && own.stores.may_meet(linear, bytes, now)) ||
+    if (bytes == 0 || bytes > kLineBytes || own.stores.may_meet(linear, bytes, now) ||
         !quiet_hit(core, linear, AccessDescriptor(bytes, false), since))
       return 0;
     ++own.loads;
@@ -248,17 +241,9 @@ class MemorySystem {
     return slow_fetch(core, linear, now);
   }
 
-  /// The same of a line for which Filter::touch_code() has not answered.
-  Outcome other_fetch(unsigned core, std::uint64_t linear, std::uint64_t now) { return slow_fetch(core, linear, now); }
-
   /// An access that is not plain but yet hits L1D and the TLB and sets nothing off, if it does; that is not counted.
   /// since  no access from now on is dispatched before that cycle
   virtual bool quiet_hit(unsigned core, std::uint64_t linear, AccessDescriptor look, std::uint64_t since) = 0;
-
-  /// A plain hit, quiet_hit(), or else other_load(), other_store(), of 1 to kLineBytes bytes; `access.earliest` is
-  /// since when. Returns Outcome::latency, or 0: it was a hit that is not counted.
-  virtual std::uint32_t quiet_or_other_load(unsigned core, const Access& access) = 0;
-  virtual std::uint32_t quiet_or_other_store(unsigned core, const Access& access) = 0;
 
   /// PREFETCHh. It never walks pages that the program has not touched and never waits for a fill buffer.
   virtual void software_prefetch(unsigned core, const Access& access, PrefetchHint hint) = 0;
@@ -316,14 +301,6 @@ class MemorySystem {
       fetches += count - (fetched == first ? 1U : 0U);
       fetched = first + count - 1;
     }
-    /// pass() has not happened. before: what `fetched` was then
-    void undo(std::uint64_t first, std::uint8_t count, std::uint64_t before) {
-      fetches -= count - (before == first ? 1U : 0U);
-      fetched = before;
-    }
-    /// Whether an access of a block may throw out one of its `lines` that is fetched behind it: then, where one is not
-    /// the newest, the block is to be played step by step.
-    bool in_turn(std::uint8_t lines) const { return code_may_leave && lines != 1; }
     /// Whether the line of instructions is the newest of its set of L1I, and its page of its set of the TLB.
     bool is_newest(std::uint64_t line) const {
       const std::uint64_t page = line / kLinesPerPage;
@@ -383,7 +360,6 @@ class MemorySystem {
     QuickPages tlbs[2];                          // of loads; of stores where they have one of their own
     QuickPages code_tlb;                         // small pages of instructions
     unsigned store_tlb;                          // which of `tlbs` stores use: 0 or 1
-    bool code_may_leave;                         // an access of data may take a line out of L1I
     StoreBuffer stores;
 
     Filter(const MemoryParameters& parameters, unsigned core);
@@ -400,8 +376,7 @@ class MemorySystem {
   void count_into(unsigned core, CoreSignals* signals);
 
  protected:
-  /// inline_path  false: everything takes the slow functions (tests)
-  MemorySystem(const MemoryParameters& parameters, const MemoryOptions& options, bool inline_path);
+  MemorySystem(const MemoryParameters& parameters, const MemoryOptions& options);
 
   /// What a load takes that meets a store and is no alias.
   struct ForwardingTimes {
@@ -427,7 +402,7 @@ class MemorySystem {
   void pass_store(Filter& own, std::uint64_t linear, std::uint32_t bytes, const StoreFacts& facts,
                   std::uint32_t& waited) const {
     ++own.written;
-    if (store_buffer_) waited = pass_to_buffer(own.stores, linear, bytes, facts);
+    waited = pass_to_buffer(own.stores, linear, bytes, facts);
   }
   std::uint32_t pass_to_buffer(StoreBuffer& stores, std::uint64_t linear, std::uint32_t bytes,
                                const StoreFacts& facts) const {
@@ -445,7 +420,6 @@ class MemorySystem {
   std::vector<CoreSignals*> counts_;
   std::uint32_t l1_cycles_;
   ForwardingTimes forwarding_;
-  bool store_buffer_;
   SharingLog* sharing_;
 };
 

@@ -35,7 +35,7 @@ BENCHMARK(BM_Memory_FilterHit);
 
 /// A hit in L1D that is not its set's last line: the slow function without a miss.
 void BM_Memory_L1Hit(benchmark::State& state) {
-  const auto memory = MemorySystem::make(skylake(), {.store_buffer = state.range(0) != 0});
+  const auto memory = MemorySystem::make(skylake(), {});
   std::uint64_t now = 0;
   std::uint64_t i = 0;
   for (auto _ : state) {
@@ -44,12 +44,12 @@ void BM_Memory_L1Hit(benchmark::State& state) {
     benchmark::DoNotOptimize(memory->load(0, {kKernelBase + i % 4 * 4096, now, 8, 1}));
   }
 }
-BENCHMARK(BM_Memory_L1Hit)->Arg(0)->Arg(1);
+BENCHMARK(BM_Memory_L1Hit);
 
 /// A mixture as programs have it: a stack, a hot table, now and then something far away. Stores are a third.
 void BM_Memory_Program(benchmark::State& state) {
   const CoreModel& model = core_models()[static_cast<std::size_t>(state.range(0))];
-  const auto memory = MemorySystem::make(model.memory, {.store_buffer = state.range(1) != 0});
+  const auto memory = MemorySystem::make(model.memory, {});
   Random chance(1);
   std::vector<std::uint64_t> addresses(1 << 16);
   for (std::uint64_t& address : addresses) {
@@ -73,9 +73,9 @@ void BM_Memory_Program(benchmark::State& state) {
     const Outcome outcome = at % 3 == 0 ? memory->store(0, access) : memory->load(0, access);
     if (outcome.latency > 60) now += outcome.latency / 8;  // some of it is not hidden
   }
-  state.SetLabel(std::string(model.name) + (state.range(1) != 0 ? ", store buffer" : ""));
+  state.SetLabel(std::string(model.name));
 }
-BENCHMARK(BM_Memory_Program)->ArgsProduct({benchmark::CreateDenseRange(0, 5, 1), {0, 1}});
+BENCHMARK(BM_Memory_Program)->DenseRange(0, 5, 1);
 
 /// A random chase: every level's share of a miss. bytes: the footprint.
 void BM_Memory_RandomChase(benchmark::State& state) {

@@ -228,8 +228,8 @@ TEST_P(MemorySystemReference, OneCore) {
   EXPECT_GT(answers.of(Program::Step::Fetch).hot, answers.of(Program::Step::Fetch).all / 2);
 }
 
-TEST_P(MemorySystemReference, OneCoreWithLargePagesAndWithoutStoreBuffer) {
-  compare(GetParam()->memory, {.seed = 7, .store_buffer = false}, full() ? 10'000'000 : 100'000, true);
+TEST_P(MemorySystemReference, OneCoreWithLargePages) {
+  compare(GetParam()->memory, {.seed = 7}, full() ? 10'000'000 : 100'000, true);
 }
 
 TEST_P(MemorySystemReference, FourCoresThatShare) {

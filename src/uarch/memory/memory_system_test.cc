@@ -370,13 +370,6 @@ TEST(MemorySystem, ALoadWithTheLowBitsOfAnOlderStoreIsTriedAgainAtALoadPortWhere
   }
 }
 
-TEST(MemorySystem, WithoutAStoreBufferNothingIsForwarded) {
-  Machine machine("skylake-server", {.store_buffer = false, .prefetch = false});
-  machine.store(kData);
-  machine.memory().store(0, {kData, machine.now(), 8, 1});
-  EXPECT_EQ(machine.memory().load(0, {kData, machine.now(), 8, 2}).forwarding, Forwarding::None);
-}
-
 TEST(MemorySystem, ALockedLoadTakesTheLineForWriting) {
   Machine machine("skylake-server");
   machine.load(kData);

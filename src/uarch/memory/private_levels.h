@@ -18,7 +18,6 @@ class PrivateLevels : public CoherentLevels<Parts> {
   using Base::add_fill;
   using Base::ask_beyond_l2;
   using Base::Base;
-  using Base::buffers_stores_;
   using Base::contended_;
   using Base::cores_;
   using Base::count;

@@ -6,13 +6,11 @@
 
 #include <string>
 
-#include "uarch/replay/modelled_machine.h"
-
 namespace zs::uarch {
 
-/// Empty if there must be code at that depth; otherwise why not.
-inline std::string missing_for_code(Depth depth) {
-  if (depth == Depth::Full && __builtin_cpu_supports("avx2") == 0) return "the host has no AVX2";
+/// Empty if there must be code; otherwise why not.
+inline std::string missing_for_code() {
+  if (__builtin_cpu_supports("avx2") == 0) return "the host has no AVX2";
   constexpr std::size_t kPage = 4096;
   void* const memory = mmap(nullptr, kPage, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return "the host maps no memory that is writable and executable";

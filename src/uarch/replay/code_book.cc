@@ -14,7 +14,6 @@ using arch::AccessKind;
 using arch::BranchKind;
 
 constexpr bool reads(AccessKind kind) { return kind != AccessKind::Store && kind != AccessKind::StreamingStore; }
-constexpr bool is_prefetch(AccessKind kind) { return kind >= AccessKind::Prefetch && kind <= AccessKind::PrefetchW; }
 
 std::uint64_t hash_of_terms(std::span<const arch::AddressTerm> terms) {
   std::uint64_t hash = terms.size();
@@ -202,7 +201,7 @@ std::span<const PlacedInstruction> CodeBook::place(const KnownBlock& block) {
 const BlockTiming& CodeBook::timing_of(KnownBlock& block, bool taken) {
   std::unique_ptr<BlockTiming>& timing = block.timing[taken ? 1 : 0];
   if (timing == nullptr) {
-    timing = std::make_unique<BlockTiming>(timing_, limits_, place(block), block.id, taken, detail_);
+    timing = std::make_unique<BlockTiming>(timing_, limits_, place(block), block.id, taken);
     block_bytes_ += timing->bytes();
   }
   return *timing;
@@ -227,27 +226,15 @@ const SimpleBlock* CodeBook::simplified(const Plan& plan) {
     block.lines = static_cast<std::uint8_t>(last_line - first_line + 1);
     block.pc = segment.pc;
     block.hash = segment.address;
-    block.units = segment.timing->cached().units;
-    block.slots = static_cast<std::uint16_t>(segment.timing->slots());
     block.footprint = path_footprint(segment.pc, segment.target);
     block.kind = segment.kind;
     block.length = segment.length & 0xF;
     block.taken = segment.taken;
     block.last = last;
     block.calls_next = segment.target == segment.next();
-    if (block.slots != segment.timing->slots()) return nullptr;
     for (; step != end; ++step) {
-      if (step->kind == StepKind::Fetch) {
-        const std::uint64_t line = (step->at >> kLineBits) - first_line;
-        if (line != 0) block.looks_before[line - 1] = block.descriptors;
-        continue;
-      }
+      if (step->kind == StepKind::Fetch) continue;
       if (block.descriptors == SimpleBlock::kMostLooks) return nullptr;
-      if (step->kind == StepKind::Other && is_prefetch(step->access) && detail_ == TimingDetail::Bounds) {
-        ++block.prefetches;
-        block.descriptor[block.descriptors++] = AccessDescriptor::prefetch();
-        continue;
-      }
       const bool plain = step->kind == StepKind::Load || (step->kind == StepKind::Store && step->store != kNoLane);
       if (!plain || step->bytes == 0 || step->bytes > kLineBytes) return nullptr;
       if (step->kind == StepKind::Store) ++block.stores;
@@ -320,7 +307,6 @@ const Plan* CodeBook::make(const Path& path, const KnownBlock* open) {
       const bool with_last = one && (told.kind == AccessKind::Load
                                          ? loads_before++ >= retired_of(shape.loads)
                                          : told.kind == AccessKind::Store && written++ >= retired_of(shape.stores));
-      segment.prefetches |= is_prefetch(told.kind);
       steps_.push_back({.kind = with_last                                          ? StepKind::Other
                                 : one && told.kind == AccessKind::Load && has_lane ? StepKind::Load
                                 : one && told.kind == AccessKind::Store            ? StepKind::Store

@@ -79,7 +79,6 @@ struct Segment {
   bool serialises : 1 = false;
   bool target_is_next : 1 = false;  // its branch is indirect and the path's last: where it went, the run says
   bool taken : 1 = false;
-  bool prefetches : 1 = false;  // there are software prefetches in it
 
   std::uint64_t next() const { return pc + length; }
 };
@@ -100,9 +99,9 @@ struct Plan {
   }
 };
 
-/// A whole block that does nothing but plain loads and stores, and at depth `fast` software prefetches, and ends with a
-/// branch or because it is as long as blocks get: what a run of it needs in which all of them hit. One line of the
-/// host's memory, because code that runs now and then is what its caches have forgotten.
+/// A whole block that does nothing but plain loads and stores, and ends with a branch or because it is as long as
+/// blocks get: what a run of it needs in which all of them hit. One line of the host's memory, because code that runs
+/// now and then is what its caches have forgotten.
 struct alignas(64) SimpleBlock {
   static constexpr std::size_t kMostLooks = 17, kMostLines = 6;
 
@@ -110,27 +109,16 @@ struct alignas(64) SimpleBlock {
   std::uint64_t first_line = 0;                           // linear address / 64
   std::uint64_t pc = 0;                                   // of the branch
   std::uint32_t hash = 0;                                 // address_hash(pc)
-  std::uint32_t units = 0;
-  std::uint16_t slots = 0;
-  std::uint16_t footprint = 0;  // path_footprint() of a taken direct branch
+  std::uint16_t footprint = 0;                            // path_footprint() of a taken direct branch
   arch::BranchKind kind = arch::BranchKind::None;
   std::uint8_t length : 4 = 0;  // of the branch
   bool taken : 1 = false;
   bool last : 1 = false;        // of its path
   bool calls_next : 1 = false;  // a direct call of the instruction behind it
-  std::uint8_t lines = 0, descriptors = 0, stores = 0, prefetches = 0;
-  std::array<std::uint8_t, kMostLines - 1> looks_before{};  // in program order, each line but the first
+  std::uint8_t lines = 0, descriptors = 0, stores = 0;
   std::array<AccessDescriptor, kMostLooks> descriptor{};
 
-  std::uint64_t loads() const { return std::uint64_t{descriptors} - stores - prefetches; }
-  /// How many of its accesses come before its line of that number.
-  std::size_t looks_before_line(std::size_t line) const { return line == 0 ? 0 : looks_before[line - 1]; }
-  /// How many of its lines are fetched before its access of that number.
-  std::size_t lines_before_look(std::size_t access) const {
-    std::size_t fetched = 1;
-    while (fetched != lines && looks_before_line(fetched) <= access) ++fetched;
-    return fetched;
-  }
+  std::uint64_t loads() const { return std::uint64_t{descriptors} - stores; }
 };
 static_assert(sizeof(SimpleBlock) == 64);
 
@@ -146,13 +134,11 @@ struct SimplePath {
 /// translated anew): what is known of such a path is known once.
 class CodeBook {
  public:
-  /// detail  what the clocks that replay its plans ask for
-  /// kept    MachineOptions::kept_bytes
-  CodeBook(const CoreModel& model, TimingDetail detail, std::size_t kept)
+  /// kept  MachineOptions::kept_bytes
+  CodeBook(const CoreModel& model, std::size_t kept)
       : timing_(model.timing),
         limits_(memory_limits(model.memory)),
         retires_once_(model.memory.retired.instructions),
-        detail_(detail),
         kept_(kept) {}
 
   void describe(std::uint32_t path, const arch::PathDescription& description);
@@ -244,7 +230,6 @@ class CodeBook {
   TimingParameters timing_;
   MemoryLimits limits_;
   bool retires_once_;  // an instruction is one load or store, however many it does
-  TimingDetail detail_;
   std::size_t kept_;
   CodeText text_;
   Arena arena_;

@@ -63,11 +63,9 @@ typename CodeSimulator<Clock>::WatchedPlace CodeSimulator<Clock>::begin_watch(co
   const std::span<const Step> steps = plan.steps_of(block.segment);
   WatchedPlace place{.step = steps.data(), .told = segment.continues ? std::size_t{0} - block.first : 0};
   last_ = {};
-  if constexpr (kTimed) {
-    // What the block waited for to begin is its first instruction's, also where there is no step for that.
-    const bool silent = steps.empty() ? segment.instructions != 1 || !segment.ends : steps.front().instruction != 0;
-    if (silent && !segment.continues) over_up_to(plan, block, place, line, 0);
-  }
+  // What the block waited for to begin is its first instruction's, also where there is no step for that.
+  const bool silent = steps.empty() ? segment.instructions != 1 || !segment.ends : steps.front().instruction != 0;
+  if (silent && !segment.continues) over_up_to(plan, block, place, line, 0);
   return place;
 }
 
@@ -81,7 +79,8 @@ void CodeSimulator<Clock>::end_watch(const Plan& plan, const WatchedBlock& block
   report_to_watcher(block, segment.instructions - 1U, line, {}, nullptr);
 }
 
-/// The clock has begun the block. line, done: as replay_part() has them
+/// The clock has begun the block. Its lines below `line` are fetched, and its first `done` accesses are done but not
+/// counted.
 template <typename Clock>
 const std::uint64_t* CodeSimulator<Clock>::watch_block(const Plan& plan, const WatchedBlock& block, std::uint64_t line,
                                                        std::size_t done, const std::uint64_t* words) {
@@ -108,7 +107,7 @@ void CodeSimulator<Clock>::report_to_watcher(const WatchedBlock& block, std::siz
     for (const Step& step : behind) fetches -= step.kind == StepKind::Fetch && step.at >> kLineBits < line ? 1 : 0;
     filter_.count(loads, stores);
     filter_.fetches += fetches;
-    if (kTimed && under_way != nullptr) counts_.under_way = book_.issued(under_way->id(), instruction);
+    if (under_way != nullptr) counts_.under_way = book_.issued(under_way->id(), instruction);
     tell();
     watch_.watcher->finished(static_cast<std::size_t>(block.run - watch_.runs), block.first + instruction);
     filter_.count(0 - loads, 0 - stores);
@@ -138,101 +137,80 @@ void CodeSimulator<Clock>::run_code(ReplayCode& code, const arch::PathRun*& run,
   state.gs = values.gs;
   state.run = run;
   state.runs_end = end;
-  if constexpr (kTimed) {
-    state.ask = &CodeSimulator::answer_timed;
-    state.wait_for_room = [](ReplayState& own) {
-      static_cast<CodeSimulator*>(own.simulator)->core_.clock.wait_for_room();
-    };
-    state.pass_store = [](ReplayState& own, std::uint64_t linear, std::uint64_t what) {
-      const auto& simulator = *static_cast<CodeSimulator*>(own.simulator);
-      const CoreClock& clock = simulator.core_.clock;
-      const PlainStore store = PlainStore::of(what);
-      own.waited = simulator.memory_.pass_plain_store(
-          simulator.core_.number, linear, store.bytes,
-          {.now = clock.cycle_behind(store.offset),
-           .retires = clock.under_way() ? clock.store_retires(store.number) : clock.retired_cycle(own.older),
-           .ready = clock.under_way() ? clock.store_ready(store.number) : clock.cycle_of(own.ready),
-           .place = store.place});
-      return own.waited;
-    };
-    state.loads = [](ReplayState& own, std::uint64_t linear, std::uint32_t bytes) {
-      const auto& simulator = *static_cast<CodeSimulator*>(own.simulator);
-      return simulator.memory_.early_load(simulator.core_.number, linear, bytes, simulator.core_.clock.start_cycle());
-    };
-    state.untagged = tags_ ? passed_over_ : UINT64_MAX;
-    const bool tags = std::exchange(tags_, false);  // nor does it tag one that is asked about
-    code.play();
-    tags_ |= tags;
-    if (tags) passed_over_ = state.untagged;
-    counts_.uops += std::exchange(state.uops, 0);
-    counts_.fused += std::exchange(state.fused, 0);
-  } else {
-    state.ask = &CodeSimulator::answer;
-    state.descriptors = {&CodeSimulator::answer_look<false>, &CodeSimulator::answer_look<true>};
-    state.prefetches = &CodeSimulator::answer_prefetch;
-    state.lines = &CodeSimulator::answer_line;
-    state.wait_for_room = [](ReplayState& own) {
-      ReplayCore<Clock>& core = static_cast<CodeSimulator*>(own.simulator)->core_;
-      core.code->on_clock(core.clock, [&core] { core.clock.wait_for_room(); });
-    };
-    state.mispredicted = {&signals_[CoreSignal::MispredictedNotTaken], &signals_[CoreSignal::MispredictedTaken]};
-    state.mispredict_units = core_.clock.mispredict_units();
-    state.watched = watch_.watcher != nullptr ? 1 : 0;
-    code.take(core_.clock);
-    code.play();
-    code.give(core_.clock);
-  }
+  state.ask = &CodeSimulator::answer;
+  state.wait_for_room = [](ReplayState& own) {
+    static_cast<CodeSimulator*>(own.simulator)->core_.clock.wait_for_room();
+  };
+  state.pass_store = [](ReplayState& own, std::uint64_t linear, std::uint64_t what) {
+    const auto& simulator = *static_cast<CodeSimulator*>(own.simulator);
+    const CoreClock& clock = simulator.core_.clock;
+    const PlainStore store = PlainStore::of(what);
+    own.waited = simulator.memory_.pass_plain_store(
+        simulator.core_.number, linear, store.bytes,
+        {.now = clock.cycle_behind(store.offset),
+         .retires = clock.under_way() ? clock.store_retires(store.number) : clock.retired_cycle(own.older),
+         .ready = clock.under_way() ? clock.store_ready(store.number) : clock.cycle_of(own.ready),
+         .place = store.place});
+    return own.waited;
+  };
+  state.loads = [](ReplayState& own, std::uint64_t linear, std::uint32_t bytes) {
+    const auto& simulator = *static_cast<CodeSimulator*>(own.simulator);
+    return simulator.memory_.early_load(simulator.core_.number, linear, bytes, simulator.core_.clock.start_cycle());
+  };
+  state.untagged = tags_ ? passed_over_ : UINT64_MAX;
+  const bool tags = std::exchange(tags_, false);  // nor does it tag one that is asked about
+  code.play();
+  tags_ |= tags;
+  if (tags) passed_over_ = state.untagged;
+  counts_.uops += std::exchange(state.uops, 0);
+  counts_.fused += std::exchange(state.fused, 0);
   core_.work.by_code += static_cast<std::uint64_t>(state.run - run);
   run = state.run;
 }
 
-/// What ReplayCode asks: the same as replay_timed() does there.
+/// What ReplayCode asks: the same as replay_simple() does there.
 template <typename Clock>
-std::uint64_t CodeSimulator<Clock>::answer_timed(ReplayState& state, std::uint32_t what) {
-  if constexpr (!kTimed) {
-    return 0;
-  } else {
-    auto& simulator = *static_cast<CodeSimulator*>(state.simulator);
-    const Callout callout = Callout::of(what);
-    const auto [blocks, plan] = simulator.book_.simple_run(state.run->path);
-    const SimpleBlock& block = blocks[callout.block];
-    const Segment& segment = plan.segments[callout.block];
-    ReplayCore<Clock>& core = simulator.core_;
-    ++core.work.callouts;
-    if (!core.clock.under_way()) core.clock.begin_here(*segment.timing);
-    const bool is_watched = simulator.watch_.watcher != nullptr && simulator.watch_.changes_in_code;
-    BranchOutcome outcome;
-    switch (callout.kind) {
-      case Callout::Step:
-        if (is_watched && state.waited == 0) {
-          simulator.watch_rest(state, blocks, plan, callout);
-          return 1;
-        }
-        simulator.answer_step(state, blocks, plan, callout);
-        break;
-      case Callout::Branch: outcome = simulator.replay_branch(block, state.run->next, core); break;
-      case Callout::Wrong:
-        outcome.mispredicted = true;
-        simulator.note_mispredicted(block.kind, block.taken);
-        if (block.taken) core.branches.targets().touch(block.pc);
-        break;
-      case Callout::Resteer:
-        outcome.btb_miss = true;
-        ++simulator.signals_[CoreSignal::Resteers];
-        break;
-      case Callout::End: core.clock.end(); return 1;
-      default: CHECK(false, what);
-    }
-    simulator.report_to_clock(segment, outcome);
-    if (is_watched && (outcome.mispredicted || outcome.btb_miss)) {
-      core.clock.end();
-      simulator.count_uops(state, plan, callout.block + 1U);
-      simulator.report_to_watcher(watched(plan, state, blocks, block), segment.instructions - 1U, 0, {}, nullptr);
-      return 1;
-    }
-    core.clock.undo_uneventful();
-    return 0;
+std::uint64_t CodeSimulator<Clock>::answer(ReplayState& state, std::uint32_t what) {
+  auto& simulator = *static_cast<CodeSimulator*>(state.simulator);
+  const Callout callout = Callout::of(what);
+  const auto [blocks, plan] = simulator.book_.simple_run(state.run->path);
+  const SimpleBlock& block = blocks[callout.block];
+  const Segment& segment = plan.segments[callout.block];
+  ReplayCore<Clock>& core = simulator.core_;
+  ++core.work.callouts;
+  if (!core.clock.under_way()) core.clock.begin_here(*segment.timing);
+  const bool is_watched = simulator.watch_.watcher != nullptr && simulator.watch_.changes_in_code;
+  BranchOutcome outcome;
+  switch (callout.kind) {
+    case Callout::Step:
+      if (is_watched && state.waited == 0) {
+        simulator.watch_rest(state, blocks, plan, callout);
+        return 1;
+      }
+      simulator.answer_step(state, blocks, plan, callout);
+      break;
+    case Callout::Branch: outcome = simulator.replay_branch(block, state.run->next, core); break;
+    case Callout::Wrong:
+      outcome.mispredicted = true;
+      simulator.note_mispredicted(block.kind, block.taken);
+      if (block.taken) core.branches.targets().touch(block.pc);
+      break;
+    case Callout::Resteer:
+      outcome.btb_miss = true;
+      ++simulator.signals_[CoreSignal::Resteers];
+      break;
+    case Callout::End: core.clock.end(); return 1;
+    default: CHECK(false, what);
   }
+  simulator.report_to_clock(segment, outcome);
+  if (is_watched && (outcome.mispredicted || outcome.btb_miss)) {
+    core.clock.end();
+    simulator.count_uops(state, plan, callout.block + 1U);
+    simulator.report_to_watcher(watched(plan, state, blocks, block), segment.instructions - 1U, 0, {}, nullptr);
+    return 1;
+  }
+  core.clock.undo_uneventful();
+  return 0;
 }
 
 /// One step of the block. The code counts it where its path ends, so what is counted here is taken away.
@@ -295,155 +273,6 @@ void CodeSimulator<Clock>::watch_rest(ReplayState& state, const SimpleBlock* blo
   state.fused -= segment.timing->fused();
 }
 
-/// What ReplayCode asks of an access: the same as replay_miss() does there.
-template <typename Clock>
-template <bool kStore>
-std::uint64_t CodeSimulator<Clock>::answer_look(ReplayState& state, std::uint64_t linear, std::uint64_t descriptor,
-                                                std::uint32_t what) {
-  if constexpr (kTimed) {
-    return 0;
-  } else {
-    auto& simulator = *static_cast<CodeSimulator*>(state.simulator);
-    ReplayCore<Clock>& core = simulator.core_;
-    const std::uint32_t bytes = Callout::of(what).bytes;
-    if (simulator.watch_.watcher != nullptr) [[unlikely]] {
-      if (simulator.filter_.hits(linear, bytes, kStore ? 1 : 0)) return 0;
-      state.linear = linear;
-      return answer(state, what);
-    }
-    ++core.work.callouts;
-    const auto [instruction, offset] = PlainDescriptor::of(descriptor);
-    const std::uint64_t at = state.now + offset;
-    const Access access{.linear = linear,
-                        .now = at / kUnitsPerCycle,
-                        .bytes = bytes,
-                        .instruction = instruction,
-                        .earliest = state.now / kUnitsPerCycle};
-    const std::uint32_t cycles = kStore ? simulator.memory_.quiet_or_other_store(core.number, access)
-                                        : simulator.memory_.quiet_or_other_load(core.number, access);
-    if (cycles == 0) return 0;
-    // It is counted, and will be again where its path ends.
-    --(kStore ? simulator.filter_.written : simulator.filter_.loads);
-    if (cycles <= simulator.l1_cycles_) return 0;
-    core.code->on_clock(core.clock, [&clock = core.clock, at, cycles] {
-      if constexpr (kStore) {
-        clock.pass_store(at, cycles);
-      } else {
-        clock.pass_load(at, cycles);
-      }
-    });
-    return 0;
-  }
-}
-
-/// What it asks of a software prefetch: the same as other() does there.
-template <typename Clock>
-std::uint64_t CodeSimulator<Clock>::answer_prefetch(ReplayState& state, std::uint64_t linear, std::uint64_t descriptor,
-                                                    std::uint32_t what) {
-  if constexpr (!kTimed) {
-    auto& simulator = *static_cast<CodeSimulator*>(state.simulator);
-    if (simulator.watch_.watcher != nullptr) [[unlikely]] {
-      state.linear = linear;
-      return answer(state, what);
-    }
-    ++simulator.core_.work.callouts;
-    const auto [instruction, offset] = PlainDescriptor::of(descriptor);
-    const Access access{.linear = linear,
-                        .now = (state.now + offset) / kUnitsPerCycle,
-                        .bytes = 1,
-                        .instruction = instruction,
-                        .earliest = state.now / kUnitsPerCycle};
-    simulator.prefetch(static_cast<AccessKind>(Callout::of(what).bytes), access);
-  }
-  return 0;
-}
-
-/// What it asks of a line of instructions: the same as replay_fetch() does there.
-template <typename Clock>
-std::uint64_t CodeSimulator<Clock>::answer_line(ReplayState& state, std::uint64_t line, std::uint64_t offset,
-                                                std::uint32_t what) {
-  if constexpr (kTimed) {
-    return 0;
-  } else {
-    auto& simulator = *static_cast<CodeSimulator*>(state.simulator);
-    ReplayCore<Clock>& core = simulator.core_;
-    MemorySystem::Filter& filter = simulator.filter_;
-    const Callout callout = Callout::of(what);
-    const bool first = callout.block == 0 && callout.done == 0;  // which the code counts only when it has hit
-    if (filter.touch_code(line)) {
-      filter.fetches += first ? 1 : 0;
-      return 0;
-    }
-    if (simulator.watch_.watcher != nullptr) [[unlikely]]
-      return answer(state, what);
-    ++core.work.callouts;
-    filter.fetches -= first ? 0 : 1;
-    const Outcome outcome =
-        simulator.memory_.other_fetch(core.number, line << kLineBits, (state.now + offset) / kUnitsPerCycle);
-    if (outcome.latency == 0) return 0;
-    core.code->on_clock(core.clock, [&] { core.clock.pass_fetch(outcome.latency); });
-    return 0;
-  }
-}
-
-/// What ReplayCode asks: the same as replay_simple() does there.
-template <typename Clock>
-std::uint64_t CodeSimulator<Clock>::answer(ReplayState& state, std::uint32_t what) {
-  if constexpr (kTimed) {
-    return 0;
-  } else {
-    auto& simulator = *static_cast<CodeSimulator*>(state.simulator);
-    ReplayCore<Clock>& core = simulator.core_;
-    ++core.work.callouts;
-    const Callout callout = Callout::of(what);
-    ReplayCode& code = *core.code;
-    const SimpleBlock* const blocks = simulator.book_.simple(state.run->path);
-    const SimpleBlock& block = blocks[callout.block];
-    code.give(core.clock);
-    bool over = false;
-    switch (callout.kind) {
-      case Callout::Lines: over = simulator.answer_lines(state, blocks, callout); break;
-      case Callout::Access: over = simulator.answer_access(state, blocks, block, callout.done); break;
-      case Callout::Branch:
-      case Callout::Wrong:
-      case Callout::Resteer: simulator.answer_branch(state, callout.kind, blocks, block); break;
-      case Callout::Step:
-      case Callout::End: CHECK(false, what);
-    }
-    code.take(core.clock);
-    return over ? 1 : 0;
-  }
-}
-
-/// The code adds a block's hits and fetches where its path ends, whoever replayed the block; here they are taken away
-/// first.
-template <typename Clock>
-bool CodeSimulator<Clock>::answer_lines(ReplayState& state, const SimpleBlock* blocks, Callout callout) {
-  const SimpleBlock& block = blocks[callout.block];
-  const std::size_t done = callout.done;
-  const SimpleBlock* const before = &block == blocks ? nullptr : &block - 1;
-  if (before != nullptr) {
-    filter_.fetched = before->first_line + before->lines - 1;
-  } else if (done != 0 && filter_.fetched != block.first_line) {
-    --filter_.fetches;  // the first line, which the code counts at once
-  }
-  filter_.fetches -= fetches_of(block, before);
-  const std::uint64_t end = block.first_line + block.lines;
-  if (filter_.are_plain(block.first_line, block.lines, block.lines_known)) {
-    // The line that was fetched before is still asked for if the block's accesses come first after all.
-    const std::uint64_t fetched = filter_.fetched;
-    filter_.pass(block.first_line, block.lines);
-    filter_.fetched = fetched;
-    return false;
-  }
-  std::uint64_t line = block.first_line;
-  const bool in_turn = filter_.in_turn(block.lines);
-  while (!in_turn && line != end && (filter_.fetched == line || filter_.fetch_hits(line))) ++line;
-  if (line == end) return false;
-  replay_by_hand(state, blocks, block, line, in_turn ? 0 : block.looks_before_line(done));
-  return true;
-}
-
 /// The block's line of that number is about to be fetched by hand, those before it are.
 template <typename Clock>
 void CodeSimulator<Clock>::undo_fetch(const SimpleBlock& block, const SimpleBlock* before, std::size_t line) {
@@ -457,31 +286,6 @@ void CodeSimulator<Clock>::undo_fetch(const SimpleBlock& block, const SimpleBloc
   --filter_.fetches;
 }
 
-/// Of a block that is replayed by hand where anything happens in it.
-template <typename Clock>
-[[gnu::noinline]] bool CodeSimulator<Clock>::answer_access(ReplayState& state, const SimpleBlock* blocks,
-                                                           const SimpleBlock& block, std::size_t done) {
-  if (!block.descriptor[done].is_prefetch() &&
-      memory_.quiet_hit(core_.number, state.linear, block.descriptor[done], core_.clock.start_cycle()))
-    return false;
-  const SimpleBlock* const before = &block == blocks ? nullptr : &block - 1;
-  std::uint64_t line = block.first_line;
-  if (filter_.in_turn(block.lines)) {  // nothing was fetched yet
-    if (before != nullptr) {
-      filter_.fetched = before->first_line + before->lines - 1;
-    } else if (filter_.fetched != block.first_line) {
-      --filter_.fetches;
-    }
-    filter_.fetches -= fetches_of(block, before);
-  } else {
-    line += block.lines_before_look(done);
-    filter_.fetched = line - 1;
-    filter_.fetches -= block.first_line + block.lines - line;
-  }
-  replay_by_hand(state, blocks, block, line, done);
-  return true;
-}
-
 /// Of the block alone.
 template <typename Clock>
 const std::uint64_t* CodeSimulator<Clock>::words_of_block(const ReplayState& state, const SimpleBlock* blocks,
@@ -490,45 +294,6 @@ const std::uint64_t* CodeSimulator<Clock>::words_of_block(const ReplayState& sta
   addresses.first += looks_before(blocks, block);
   addresses.count = block.descriptors;
   return words_of(addresses, state.values + state.run->slots, values_of(state)).data();
-}
-
-/// line, done: as replay_part() has them
-template <typename Clock>
-void CodeSimulator<Clock>::replay_by_hand(ReplayState& state, const SimpleBlock* blocks, const SimpleBlock& block,
-                                          std::uint64_t line, std::size_t done) {
-  filter_.count(0 - block.loads(), 0 - std::uint64_t{block.stores});
-  const Plan& plan = book_.plan(state.run->path, nullptr);
-  const auto which = static_cast<std::size_t>(&block - blocks);
-  const std::uint64_t* const words = words_of_block(state, blocks, block);
-  if (watch_.watcher != nullptr) [[unlikely]] {
-    core_.clock.begin(*plan.segments[which].timing);
-    watch_block(plan, watched(plan, state, blocks, block), line, done, words);
-  } else {
-    replay_part(plan, which, line, done, state.run->next, words);
-  }
-}
-
-template <typename Clock>
-void CodeSimulator<Clock>::answer_branch(ReplayState& state, Callout::Kind kind, const SimpleBlock* blocks,
-                                         const SimpleBlock& block) {
-  if constexpr (!kTimed) {
-    BranchOutcome outcome;
-    if (kind == Callout::Branch) {
-      outcome = replay_branch(block, state.run->next, core_);
-    } else if (kind == Callout::Wrong) {
-      outcome.mispredicted = true;
-      note_mispredicted(block.kind, block.taken);
-      if (block.taken) core_.branches.taken_wrong(block.pc, block.footprint);
-    } else {
-      outcome.btb_miss = true;
-      ++signals_[CoreSignal::Resteers];
-    }
-    pass_outcome(outcome, core_);
-    if (watch_.watcher == nullptr) return;
-    const Plan& plan = book_.plan(state.run->path, nullptr);
-    const WatchedBlock under_watch = watched(plan, state, blocks, block);
-    report_to_watcher(under_watch, plan.segments[under_watch.segment].instructions - 1U, 0, {}, nullptr);
-  }
 }
 
 template <typename Clock>
@@ -577,9 +342,8 @@ void CodeSimulator<Clock>::watch_runs(std::span<const arch::PathRun> runs, const
 template <typename Clock>
 void CodeSimulator<Clock>::set_watch(const arch::SignalSet& watched, arch::RunWatcher& watcher) {
   watch_ = {.watcher = &watcher, .runs = nullptr, .signals = {}};
-  watch_.each = kTimed && std::ranges::any_of(arch::kIssueSignals, [&watched](CoreSignal signal) {
-                  return watched[static_cast<std::size_t>(signal)];
-                });
+  watch_.each = std::ranges::any_of(
+      arch::kIssueSignals, [&watched](CoreSignal signal) { return watched[static_cast<std::size_t>(signal)]; });
   const bool changes_seldom = (watched & kCountedLate).none();
   for (std::size_t i = 0; changes_seldom && i < watched.size(); ++i) {
     if (!watched[i]) continue;
@@ -590,6 +354,5 @@ void CodeSimulator<Clock>::set_watch(const arch::SignalSet& watched, arch::RunWa
 }
 
 template class CodeSimulator<CoreClock>;
-template class CodeSimulator<ThroughputClock>;
 
 }  // namespace zs::uarch

@@ -17,7 +17,6 @@ namespace zs::uarch {
 template <typename Clock>
 class CodeSimulator : public BlockSimulator<Clock> {
  public:
-  using StepSimulator<Clock>::kTimed;
   using StepSimulator<Clock>::tell;
 
  protected:
@@ -36,12 +35,9 @@ class CodeSimulator : public BlockSimulator<Clock> {
   using StepSimulator<Clock>::last_;
   using StepSimulator<Clock>::tags_;
   using StepSimulator<Clock>::passed_over_;
-  using StepSimulator<Clock>::prefetch;
   using StepSimulator<Clock>::end_block;
   using StepSimulator<Clock>::note_mispredicted;
   using BlockSimulator<Clock>::replay_branch;
-  using BlockSimulator<Clock>::pass_outcome;
-  using BlockSimulator<Clock>::replay_part;
   using BlockSimulator<Clock>::report_to_clock;
 
   /// While run_watched() is under way, or from keep_outcomes() on.
@@ -87,7 +83,7 @@ class CodeSimulator : public BlockSimulator<Clock> {
   /// The clock has begun the block, and nothing of it was replayed.
   WatchedPlace begin_watch(const Plan& plan, const WatchedBlock& block, std::uint64_t line);
   /// The block from `place` on, up to a step for which `waits(step, words)`; place.step is that one then, otherwise
-  /// null and the block is over. line, done: as replay_part() has them. returns the words behind those of its own
+  /// null and the block is over. line, done: as watch_block() has them. returns the words behind those of its own
   template <typename Waits>
   const std::uint64_t* watch_steps(const Plan& plan, const WatchedBlock& block, WatchedPlace& place, std::uint64_t line,
                                    std::size_t done, const std::uint64_t* words, const Waits& waits);
@@ -119,23 +115,11 @@ class CodeSimulator : public BlockSimulator<Clock> {
   void end_watch(const Plan& plan, const WatchedBlock& block, std::uint64_t line);
   void run_code(ReplayCode& code, const arch::PathRun*& run, const arch::PathRun* end, const arch::SlotValues& values);
   static std::uint64_t answer(ReplayState& state, std::uint32_t what);
-  static std::uint64_t answer_timed(ReplayState& state, std::uint32_t what);
   void answer_step(ReplayState& state, const SimpleBlock* blocks, const Plan& plan, Callout callout);
   void count_uops(ReplayState& state, const Plan& plan, std::size_t segments);
   void watch_rest(ReplayState& state, const SimpleBlock* blocks, const Plan& plan, Callout callout);
-  static std::uint64_t answer_prefetch(ReplayState& state, std::uint64_t linear, std::uint64_t descriptor,
-                                       std::uint32_t what);
-  static std::uint64_t answer_line(ReplayState& state, std::uint64_t line, std::uint64_t offset, std::uint32_t what);
-  bool answer_lines(ReplayState& state, const SimpleBlock* blocks, Callout callout);
-  template <bool kStore>
-  static std::uint64_t answer_look(ReplayState& state, std::uint64_t linear, std::uint64_t descriptor,
-                                   std::uint32_t what);
-  bool answer_access(ReplayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
-  void replay_by_hand(ReplayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::uint64_t line,
-                      std::size_t done);
   void undo_fetch(const SimpleBlock& block, const SimpleBlock* before, std::size_t line);
   const std::uint64_t* words_of_block(const ReplayState& state, const SimpleBlock* blocks, const SimpleBlock& block);
-  void answer_branch(ReplayState& state, Callout::Kind kind, const SimpleBlock* blocks, const SimpleBlock& block);
 
   std::vector<std::uint64_t> words_;  // of one run: scratch of words_of()
 };
@@ -178,6 +162,5 @@ const std::uint64_t* CodeSimulator<Clock>::watch_steps(const Plan& plan, const W
 }
 
 extern template class CodeSimulator<CoreClock>;
-extern template class CodeSimulator<ThroughputClock>;
 
 }  // namespace zs::uarch

@@ -12,15 +12,13 @@
 namespace zs::uarch {
 namespace {
 
-/// A program that is kind to its caches, told as the engine tells it. range(0): blocks of code; range(1): 1 full, 0
-/// fast; range(2): 1 with code for paths that are often run, 0 without
+/// A program that is kind to its caches, told as the engine tells it. range(0): blocks of code; range(1): 1
+/// with code for paths that are often run, 0 without
 void BM_Machine_Run(benchmark::State& state) {
   const SyntheticWorkload program(1, static_cast<std::size_t>(state.range(0)), false, true);
   const auto stream = program.run(200'000, 7);
-  const Depth depth = state.range(1) != 0 ? Depth::Full : Depth::Fast;
-  // At the depth `fast` there is code only where nobody asks for branches, as when misses are sampled.
-  MachineOptions options{.depth = depth, .reports_branches = depth == Depth::Full};
-  if (state.range(2) == 0) options.code_bytes = 0;
+  MachineOptions options;
+  if (state.range(1) == 0) options.code_bytes = 0;
   ModelledMachine machine(*find_core_model("skylake-server"), options);
   const auto thread = machine.attach_thread();
   Runner runner(*thread);
@@ -47,8 +45,8 @@ void BM_Machine_Run(benchmark::State& state) {
   state.counters["callouts"] = static_cast<double>(machine.work().callouts - work_before.callouts) / runs;
 }
 BENCHMARK(BM_Machine_Run)
-    ->ArgNames({"blocks", "full", "code"})
-    ->ArgsProduct({{50, 500, 3000}, {0, 1}, {0, 1}})
+    ->ArgNames({"blocks", "code"})
+    ->ArgsProduct({{50, 500, 3000}, {0, 1}})
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace

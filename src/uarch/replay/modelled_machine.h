@@ -19,36 +19,23 @@
 
 namespace zs::uarch {
 
-/// How much of a core is replayed.
-enum class Depth : std::uint8_t {
-  Fast,  // caches, TLBs, branch prediction
-  Full,  // the store buffer and time too
-};
-
 struct MachineOptions {
   unsigned cores = 1;
   std::uint64_t seed = 1;  // of the order in which pages get their frames
-  Depth depth = Depth::Full;
-  // false: nobody asks for mispredictions. At the depth Fast, where they only move time, a tournament predicts then, in
-  // place of the core's own predictor: a third of the cost, and up to six times as many of them.
-  bool reports_branches = true;
-  bool sampled = false;  // of the program only units are told, and CoreFeed::accessed() in between
+  bool sampled = false;    // of the program only units are told, and CoreFeed::accessed() in between
   // 0: a run is replayed when it is told. Otherwise, where there are several threads, it waits until each of them has
   // had its turn, and then their cores replay side by side, the one with the lowest clock first, each up to so many
   // cycles ahead, and in the order of their clocks where they fight over a line.
   std::uint64_t quantum_cycles = 0;
   bool logs_sharing = false;  // what cores do to lines that they fight over is kept
-  // At the depth Fast: of all cores together, but no less than kLeastCode for each, for code that replays paths
-  // (replay_code.h); 0: all are replayed by hand, which gives the same.
+  // Of all cores together, but no less than kLeastCode for each, for code that replays paths (replay_code.h); 0: all are
+  // replayed by hand, which gives the same.
   std::size_t code_bytes = std::size_t{32} << 20;
   static constexpr std::size_t kLeastCode = std::size_t{4} << 20;
   // When all paths are forgotten, what is known of them stays for those that are the same, up to so much. chosen: most
   // of it is asked for again, but what a program has done with does not go by itself.
   std::size_t kept_bytes = std::size_t{48} << 20;
 };
-
-/// Whether a machine of that depth counts `signal`. What it does not count stays 0 and means nothing.
-bool covers(Depth depth, arch::CoreSignal signal);
 
 class ModelledMachine {
  public:
@@ -72,9 +59,8 @@ class ModelledMachine {
   /// Of all cores so far.
   SimulationWork work() const;
 
-  class Impl;  // the machine at one depth
-
  private:
+  class Impl;
   std::unique_ptr<Impl> impl_;
 };
 

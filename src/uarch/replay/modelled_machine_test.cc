@@ -58,76 +58,66 @@ TEST_P(EveryMachine, CountsWhatPlainStructuresCount) {
 TEST_P(EveryMachine, DoesNotDependOnHowTheStreamIsSplit) {
   const SyntheticWorkload program(2);
   const auto stream = program.run(40'000, 8);
-  for (const Depth depth : {Depth::Fast, Depth::Full}) {
-    ModelledMachine whole_machine(GetParam(), {.depth = depth}), split_machine(GetParam(), {.depth = depth}),
-        single_machine(GetParam(), {.depth = depth});
-    const auto whole = whole_machine.attach_thread();
-    const auto split = split_machine.attach_thread();
-    const auto single = single_machine.attach_thread();
-    Runner whole_runner(*whole), split_runner(*split), single_runner(*single);
-    Random random(5);
-    std::size_t at = 0;
-    while (at < stream.size()) {
-      const std::size_t count = std::min<std::size_t>(stream.size() - at, 1 + random.below(500));
-      const auto part = std::span(stream).subspan(at, count);
-      whole_runner.run(part, {.path_ends = PathEnds::AtBranches});
-      split_runner.run(part, {.path_ends = PathEnds::Anywhere, .seed = at});
-      // One by one, with all that one instruction tells.
-      std::size_t wrong = 0;
-      for (const auto& instruction : part) {
-        const CoreSignals before = single->signals();
-        single_runner.run(std::span(&instruction, 1), {.path_ends = PathEnds::Everywhere});
-        const CoreSignals& after = single->signals();
-        const bool missed = after[CoreSignal::LoadDram] != before[CoreSignal::LoadDram];
-        if (missed && single->last_load().source.level != arch::DataLevel::Dram) ++wrong;
-        std::uint64_t mispredicted = 0;
-        for (const CoreSignal signal :
-             {CoreSignal::MispredictedTaken, CoreSignal::MispredictedNotTaken, CoreSignal::MispredictedIndirectJump,
-              CoreSignal::MispredictedIndirectCall, CoreSignal::MispredictedReturn}) {
-          mispredicted += after[signal] - before[signal];
-        }
-        if (single->last_mispredicted() != (mispredicted != 0)) ++wrong;
+  ModelledMachine whole_machine(GetParam(), {}), split_machine(GetParam(), {}), single_machine(GetParam(), {});
+  const auto whole = whole_machine.attach_thread();
+  const auto split = split_machine.attach_thread();
+  const auto single = single_machine.attach_thread();
+  Runner whole_runner(*whole), split_runner(*split), single_runner(*single);
+  Random random(5);
+  std::size_t at = 0;
+  while (at < stream.size()) {
+    const std::size_t count = std::min<std::size_t>(stream.size() - at, 1 + random.below(500));
+    const auto part = std::span(stream).subspan(at, count);
+    whole_runner.run(part, {.path_ends = PathEnds::AtBranches});
+    split_runner.run(part, {.path_ends = PathEnds::Anywhere, .seed = at});
+    // One by one, with all that one instruction tells.
+    std::size_t wrong = 0;
+    for (const auto& instruction : part) {
+      const CoreSignals before = single->signals();
+      single_runner.run(std::span(&instruction, 1), {.path_ends = PathEnds::Everywhere});
+      const CoreSignals& after = single->signals();
+      const bool missed = after[CoreSignal::LoadDram] != before[CoreSignal::LoadDram];
+      if (missed && single->last_load().source.level != arch::DataLevel::Dram) ++wrong;
+      std::uint64_t mispredicted = 0;
+      for (const CoreSignal signal :
+           {CoreSignal::MispredictedTaken, CoreSignal::MispredictedNotTaken, CoreSignal::MispredictedIndirectJump,
+            CoreSignal::MispredictedIndirectCall, CoreSignal::MispredictedReturn}) {
+        mispredicted += after[signal] - before[signal];
       }
-      at += count;
-      ASSERT_EQ(difference(whole->signals(), split->signals()), "") << "instruction " << at;
-      ASSERT_EQ(difference(whole->signals(), single->signals()), "") << "instruction " << at;
-      ASSERT_EQ(wrong, 0U) << "instruction " << at;
+      if (single->last_mispredicted() != (mispredicted != 0)) ++wrong;
     }
+    at += count;
+    ASSERT_EQ(difference(whole->signals(), split->signals()), "") << "instruction " << at;
+    ASSERT_EQ(difference(whole->signals(), single->signals()), "") << "instruction " << at;
+    ASSERT_EQ(wrong, 0U) << "instruction " << at;
   }
 }
 
 TEST_P(EveryMachine, DoesNotDependOnWhenPathsAreForgotten) {
   const SyntheticWorkload program(6, 300);
   const auto stream = program.run(40'000, 10);
-  for (const Depth depth : {Depth::Fast, Depth::Full}) {
-    for (const std::size_t kept : {std::size_t{0}, std::size_t{200} << 10}) {
-      ModelledMachine knowing_machine(GetParam(), {.depth = depth}),
-          forgetful_machine(GetParam(), {.depth = depth, .kept_bytes = kept});
-      const auto knowing = knowing_machine.attach_thread();
-      const auto forgetful = forgetful_machine.attach_thread();
-      Runner knowing_runner(*knowing), forgetful_runner(*forgetful);
-      Random random(6);
-      std::size_t at = 0, most = 0;
-      while (at < stream.size()) {
-        const std::size_t count = std::min<std::size_t>(stream.size() - at, 1 + random.below(500));
-        const auto part = std::span(stream).subspan(at, count);
-        // Often in the middle of a block, which the next path goes on with.
-        const auto path_ends = random.below(2) == 0 ? PathEnds::Anywhere : PathEnds::AtBranches;
-        knowing_runner.run(part, {.path_ends = path_ends, .seed = at});
-        forgetful_runner.run(part, {.path_ends = path_ends, .seed = at});
-        at += count;
-        ASSERT_EQ(difference(knowing->signals(), forgetful->signals()), "") << "instruction " << at;
-        most = std::max(most, forgetful->path_bytes());
-        if (random.below(8) == 0) {
-          forgetful_runner.forget_paths(static_cast<std::uint32_t>(random.below(50)));
-          // But for the block under way; at the depth Full also those that the uop cache has.
-          if (depth == Depth::Fast) {
-            EXPECT_LE(forgetful->path_bytes(), std::max(kept, std::size_t{16} << 10));
-          }
-        }
+  for (const std::size_t kept : {std::size_t{0}, std::size_t{200} << 10}) {
+    ModelledMachine knowing_machine(GetParam(), {}), forgetful_machine(GetParam(), {.kept_bytes = kept});
+    const auto knowing = knowing_machine.attach_thread();
+    const auto forgetful = forgetful_machine.attach_thread();
+    Runner knowing_runner(*knowing), forgetful_runner(*forgetful);
+    Random random(6);
+    std::size_t at = 0, most = 0;
+    while (at < stream.size()) {
+      const std::size_t count = std::min<std::size_t>(stream.size() - at, 1 + random.below(500));
+      const auto part = std::span(stream).subspan(at, count);
+      // Often in the middle of a block, which the next path goes on with.
+      const auto path_ends = random.below(2) == 0 ? PathEnds::Anywhere : PathEnds::AtBranches;
+      knowing_runner.run(part, {.path_ends = path_ends, .seed = at});
+      forgetful_runner.run(part, {.path_ends = path_ends, .seed = at});
+      at += count;
+      ASSERT_EQ(difference(knowing->signals(), forgetful->signals()), "") << "instruction " << at;
+      most = std::max(most, forgetful->path_bytes());
+      if (random.below(8) == 0) {
+        forgetful_runner.forget_paths(static_cast<std::uint32_t>(random.below(50)));
       }
-      EXPECT_LT(most, knowing->path_bytes());
     }
+    EXPECT_LT(most, knowing->path_bytes());
   }
 }
 
@@ -138,18 +128,16 @@ TEST_P(EveryMachine, FetchesInTurnWhereDataThrowsOutCode) {
   model.memory.llc.bytes /= 64;
   const SyntheticWorkload program(4, 600, false, true);
   const auto stream = program.run(200'000, 9);
-  for (const Depth depth : {Depth::Fast, Depth::Full}) {
-    ModelledMachine whole_machine(model, {.depth = depth}), single_machine(model, {.depth = depth});
-    const auto whole = whole_machine.attach_thread();
-    const auto single = single_machine.attach_thread();
-    Runner whole_runner(*whole), single_runner(*single);
-    for (std::size_t at = 0; at < stream.size(); at += 500) {
-      const auto part = std::span(stream).subspan(at, std::min<std::size_t>(500, stream.size() - at));
-      whole_runner.run(part, {.path_ends = PathEnds::AtBranches});
-      for (const auto& instruction : part)
-        single_runner.run(std::span(&instruction, 1), {.path_ends = PathEnds::Everywhere});
-      ASSERT_EQ(difference(whole->signals(), single->signals()), "") << "instruction " << at;
-    }
+  ModelledMachine whole_machine(model, {}), single_machine(model, {});
+  const auto whole = whole_machine.attach_thread();
+  const auto single = single_machine.attach_thread();
+  Runner whole_runner(*whole), single_runner(*single);
+  for (std::size_t at = 0; at < stream.size(); at += 500) {
+    const auto part = std::span(stream).subspan(at, std::min<std::size_t>(500, stream.size() - at));
+    whole_runner.run(part, {.path_ends = PathEnds::AtBranches});
+    for (const auto& instruction : part)
+      single_runner.run(std::span(&instruction, 1), {.path_ends = PathEnds::Everywhere});
+    ASSERT_EQ(difference(whole->signals(), single->signals()), "") << "instruction " << at;
   }
 }
 
@@ -211,42 +199,36 @@ TEST_P(EveryMachine, TellsWhoWatchesWhatEachInstructionDid) {
                                   CoreSignal::MispredictedNotTaken, CoreSignal::MispredictedReturn})
     misses.set(static_cast<std::size_t>(signal));
   tagged.set(static_cast<std::size_t>(CoreSignal::LatencyLoads));
-  for (const Depth depth : {Depth::Fast, Depth::Full}) {
-    for (const auto& [watched, path_ends] :
-         {std::pair{all, PathEnds::AtBranches}, std::pair{all, PathEnds::AtIndirect},
-          std::pair{misses, PathEnds::AtBranches}, std::pair{tagged, PathEnds::AtBranches}}) {
-      if (depth == Depth::Fast && watched == tagged) continue;  // no latencies
-      ModelledMachine machine(GetParam(), {.depth = depth, .reports_branches = false}),
-          single_machine(GetParam(), {.depth = depth, .reports_branches = false});
-      const auto thread = machine.attach_thread();
-      const auto single = single_machine.attach_thread();
-      if (depth == Depth::Full) {
-        for (arch::CoreFeed* feed : {thread.get(), single.get()}) feed->set_latency_threshold(3);
+  for (const auto& [watched, path_ends] :
+       {std::pair{all, PathEnds::AtBranches}, std::pair{all, PathEnds::AtIndirect},
+        std::pair{misses, PathEnds::AtBranches}, std::pair{tagged, PathEnds::AtBranches}}) {
+    ModelledMachine machine(GetParam(), {}), single_machine(GetParam(), {});
+    const auto thread = machine.attach_thread();
+    const auto single = single_machine.attach_thread();
+    for (arch::CoreFeed* feed : {thread.get(), single.get()}) feed->set_latency_threshold(3);
+    Runner runner(*thread), single_runner(*single);
+    Comparer comparer(*thread, watched, runner);
+    for (std::size_t at = 0; at < stream.size(); at += 1500) {
+      const auto part = std::span(stream).subspan(at, std::min<std::size_t>(1500, stream.size() - at));
+      const CoreSignals before = single->signals();
+      std::vector<Comparer::Known> known;
+      for (const auto& instruction : part) {
+        single_runner.run(std::span(&instruction, 1), {.path_ends = PathEnds::Everywhere});
+        known.push_back({single->signals(), single->last_load(), single->last_store(), single->last_mispredicted()});
       }
-      Runner runner(*thread), single_runner(*single);
-      Comparer comparer(*thread, watched, runner);
-      for (std::size_t at = 0; at < stream.size(); at += 1500) {
-        const auto part = std::span(stream).subspan(at, std::min<std::size_t>(1500, stream.size() - at));
-        const CoreSignals before = single->signals();
-        std::vector<Comparer::Known> known;
-        for (const auto& instruction : part) {
-          single_runner.run(std::span(&instruction, 1), {.path_ends = PathEnds::Everywhere});
-          known.push_back({single->signals(), single->last_load(), single->last_store(), single->last_mispredicted()});
-        }
-        comparer.begin(known, before);
-        runner.prepare(part, {.path_ends = path_ends});
-        ASSERT_TRUE(runner.run_watched(watched, comparer));
-        comparer.leave_out(part.size());
-        ASSERT_EQ(comparer.wrong(), 0U) << "instruction " << at;
-        ASSERT_EQ(difference(thread->signals(), single->signals()), "") << "instruction " << at;
-      }
-      EXPECT_GT(comparer.told(), watched == tagged ? 50U : 200U);
-      // What each instruction does to all signals, code does not tell.
-      if (watched == all) {
-        EXPECT_EQ(machine.work().by_code, 0U);
-      } else if (missing_for_code(depth).empty()) {
-        EXPECT_GT(machine.work().by_code, 1000U);
-      }
+      comparer.begin(known, before);
+      runner.prepare(part, {.path_ends = path_ends});
+      ASSERT_TRUE(runner.run_watched(watched, comparer));
+      comparer.leave_out(part.size());
+      ASSERT_EQ(comparer.wrong(), 0U) << "instruction " << at;
+      ASSERT_EQ(difference(thread->signals(), single->signals()), "") << "instruction " << at;
+    }
+    EXPECT_GT(comparer.told(), watched == tagged ? 50U : 200U);
+    // What each instruction does to all signals, code does not tell.
+    if (watched == all) {
+      EXPECT_EQ(machine.work().by_code, 0U);
+    } else if (missing_for_code().empty()) {
+      EXPECT_GT(machine.work().by_code, 1000U);
     }
   }
 }
@@ -274,32 +256,30 @@ TEST_P(EveryMachine, KeepsTheOutcomesThatAWatcherWouldHear) {
   for (const CoreSignal signal : {CoreSignal::LoadL2Hit, CoreSignal::LoadDram, CoreSignal::MispredictedNotTaken})
     misses.set(static_cast<std::size_t>(signal));
   hits.set(static_cast<std::size_t>(CoreSignal::LoadL1Hit));
-  for (const Depth depth : {Depth::Fast, Depth::Full}) {
-    for (const arch::SignalSet& watched : {misses, hits}) {
-      ModelledMachine machine(GetParam(), {.depth = depth}), watched_machine(GetParam(), {.depth = depth});
-      const auto thread = machine.attach_thread(), heard_thread = watched_machine.attach_thread();
-      Runner runner(*thread), heard_runner(*heard_thread);
-      Listener listener(*heard_thread);
-      std::deque<arch::WatchedOutcome> kept;
-      thread->keep_outcomes(watched, kept);
-      for (std::size_t at = 0; at < stream.size(); at += 1500) {
-        const auto part = std::span(stream).subspan(at, std::min<std::size_t>(1500, stream.size() - at));
-        runner.run(part, {.path_ends = PathEnds::AtIndirect});
-        heard_runner.prepare(part, {.path_ends = PathEnds::AtIndirect});
-        ASSERT_TRUE(heard_runner.run_watched(watched, listener));
-        listener.before += heard_runner.runs();
-      }
-      ASSERT_EQ(difference(thread->signals(), heard_thread->signals()), "");
-      ASSERT_EQ(kept.size(), listener.heard.size());
-      EXPECT_GT(kept.size(), 100U);
-      for (std::size_t i = 0; i < kept.size(); ++i) {
-        const arch::WatchedOutcome &one = kept[i], &other = listener.heard[i];
-        ASSERT_EQ(one.run, other.run) << i;
-        ASSERT_EQ(one.instruction, other.instruction) << i;
-        ASSERT_EQ(difference(one.signals, other.signals), "") << i;
-        ASSERT_TRUE(one.load == other.load && one.store == other.store && one.fetch == other.fetch) << i;
-        ASSERT_EQ(one.mispredicted, other.mispredicted) << i;
-      }
+  for (const arch::SignalSet& watched : {misses, hits}) {
+    ModelledMachine machine(GetParam(), {}), watched_machine(GetParam(), {});
+    const auto thread = machine.attach_thread(), heard_thread = watched_machine.attach_thread();
+    Runner runner(*thread), heard_runner(*heard_thread);
+    Listener listener(*heard_thread);
+    std::deque<arch::WatchedOutcome> kept;
+    thread->keep_outcomes(watched, kept);
+    for (std::size_t at = 0; at < stream.size(); at += 1500) {
+      const auto part = std::span(stream).subspan(at, std::min<std::size_t>(1500, stream.size() - at));
+      runner.run(part, {.path_ends = PathEnds::AtIndirect});
+      heard_runner.prepare(part, {.path_ends = PathEnds::AtIndirect});
+      ASSERT_TRUE(heard_runner.run_watched(watched, listener));
+      listener.before += heard_runner.runs();
+    }
+    ASSERT_EQ(difference(thread->signals(), heard_thread->signals()), "");
+    ASSERT_EQ(kept.size(), listener.heard.size());
+    EXPECT_GT(kept.size(), 100U);
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      const arch::WatchedOutcome &one = kept[i], &other = listener.heard[i];
+      ASSERT_EQ(one.run, other.run) << i;
+      ASSERT_EQ(one.instruction, other.instruction) << i;
+      ASSERT_EQ(difference(one.signals, other.signals), "") << i;
+      ASSERT_TRUE(one.load == other.load && one.store == other.store && one.fetch == other.fetch) << i;
+      ASSERT_EQ(one.mispredicted, other.mispredicted) << i;
     }
   }
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "uarch/replay/throughput_code_writer.h"
 #include "uarch/replay/timed_code_writer.h"
 
 namespace zs::uarch {
@@ -25,18 +24,9 @@ constexpr std::size_t kInlinedPart = 256;
 
 }  // namespace
 
-ReplayCode::ReplayCode(MemorySystem::Filter& filter, BranchUnit& branches, std::size_t bytes)
-    : filter_(filter), branches_(branches), bytes_(bytes) {
-  state_.own_outcomes = &no_outcomes_;
-  TournamentPredictor* const tournament = branches.tournament();
-  if (tournament == nullptr) return;  // nearly everything would be asked
-  const TournamentPredictor::Inline predictor = tournament->inline_part();
-  prepare(&predictor);
-}
-
 ReplayCode::ReplayCode(MemorySystem::Filter& filter, BranchUnit& branches, CoreClock& clock,
                        const TimingParameters& core, std::size_t bytes)
-    : filter_(filter), branches_(branches), clock_(&clock), timing_(&core), bytes_(bytes) {
+    : filter_(filter), branches_(branches), clock_(clock), timing_(core), bytes_(bytes) {
   if (!TimedCodeWriter::is_supported()) return;
   state_.clock = &clock.inline_part();
   state_.stores = &filter.stores.inline_part();
@@ -47,11 +37,10 @@ ReplayCode::ReplayCode(MemorySystem::Filter& filter, BranchUnit& branches, CoreC
   state_.follow = [](BranchUnit& own, std::uint32_t footprint) {
     own.pass_taken(static_cast<std::uint16_t>(footprint));
   };
-  prepare(nullptr);
+  prepare();
 }
 
-/// tournament  that the code is to do itself; null: none
-void ReplayCode::prepare(const TournamentPredictor::Inline* tournament) {
+void ReplayCode::prepare() {
   if (bytes_ < kEntryBytes || filter_.way_hints == WayHints::none()) return;
   void* const memory =
       mmap(nullptr, bytes_, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -70,18 +59,9 @@ void ReplayCode::prepare(const TournamentPredictor::Inline* tournament) {
   state_.hot_code = filter_.hot_code;
   state_.code_stamps = filter_.code_tlb.inline_part().stamps;
   for (std::size_t i = 0; i < state_.tlbs.size(); ++i) state_.tlbs[i] = filter_.tlbs[i].inline_part();
-  if (tournament != nullptr) {
-    state_.own_outcomes = tournament->outcomes;
-    state_.by_address = tournament->by_address;
-    state_.by_outcomes = tournament->by_outcomes;
-    state_.learned = tournament->learned;
-  }
   state_.branch_tags = branches_.targets().newest_of(0);
-  state_.waiting = &branches_.waiting().inline_part();
   state_.returns = &branches_.returns().inline_part();
-  if (TargetCache* const targets = branches_.last_targets(); targets != nullptr)
-    state_.last_targets = &targets->inline_part();
-  write_entry(tournament);
+  write_entry();
   begin_again();
 }
 
@@ -89,29 +69,19 @@ ReplayCode::~ReplayCode() {
   if (memory_ != nullptr) munmap(memory_, bytes_);
 }
 
-void ReplayCode::write_registers(Assembler& code) const {
+void ReplayCode::write_registers(Assembler& code) {
   ReplayRoutines::write_places(code);
-  if (is_timed()) {
-    code.load(kClock, ZS_STATE(clock));
-    code.load(kStores, ZS_STATE(stores));
-    return;
-  }
-  code.load(kNow, ZS_STATE(now));
-  code.load(kSlots, ZS_STATE(slots));
-  code.load(kOutcomes, ZS_STATE(outcomes));
+  code.load(kClock, ZS_STATE(clock));
+  code.load(kStores, ZS_STATE(stores));
 }
 
 /// But for kValues, which nobody who is asked changes.
-void ReplayCode::write_state(Assembler& code) const {
+void ReplayCode::write_state(Assembler& code) {
   code.store(ZS_STATE(run), kRun);
   ReplayRoutines::write_stamp(code);
-  if (is_timed()) return;
-  code.store(ZS_STATE(now), kNow);
-  code.store(ZS_STATE(slots), kSlots);
-  code.store(ZS_STATE(outcomes), kOutcomes);
 }
 
-void ReplayCode::write_entry(const TournamentPredictor::Inline* tournament) {
+void ReplayCode::write_entry() {
   Assembler code(memory_);
   enter_ = reinterpret_cast<void (*)(ReplayState*)>(code.here());
   for (const Gpr saved : kSaved) code.push(saved);
@@ -130,30 +100,18 @@ void ReplayCode::write_entry(const TournamentPredictor::Inline* tournament) {
   // kRax: a Callout. Behind it the flags say whether the block is over: not equal.
   ask_ = code.here();
   code.copy(kRsi, kRax, kDword);
-  write_ask(code, offsetof(ReplayState, ask));
-  for (const unsigned store : {0U, 1U})
-    ask_look_[store] =
-        write_ask(code, offsetof(ReplayState, descriptors) + sizeof(ReplayState::descriptors[0]) * store);
-  ask_prefetch_ = write_ask(code, offsetof(ReplayState, prefetches));
-  ask_line_ = write_ask(code, offsetof(ReplayState, lines));
-  routines_ = ReplayRoutines(code, filter_, tournament, state_.last_targets != nullptr);
-  if (is_timed()) timed_routines_ = TimedRoutines(code, routines_, filter_.store_tlb != 0, timing_->reorder_buffer);
-  begin_ = code.here();
-  CHECK(begin_ <= memory_ + kEntryBytes, begin_ - memory_);
-}
-
-/// function  of ReplayState; what it is asked stands in its arguments behind the first
-const std::uint8_t* ReplayCode::write_ask(Assembler& code, std::size_t function) const {
-  const std::uint8_t* const begin = code.here();
   code.operate(kSub, kRsp, 8);
   write_state(code);
   code.copy(kRdi, kState);
-  code.call(in_state(function));
+  code.call(ZS_STATE(ask));
   write_registers(code);
   code.operate(kAdd, kRsp, 8);
   code.test(kRax, kRax);
   code.ret();
-  return begin;
+  routines_ = ReplayRoutines(code, filter_);
+  timed_routines_ = TimedRoutines(code, routines_, filter_.store_tlb != 0, timing_.reorder_buffer);
+  begin_ = code.here();
+  CHECK(begin_ <= memory_ + kEntryBytes, begin_ - memory_);
 }
 
 void ReplayCode::begin_again() {
@@ -192,19 +150,13 @@ const std::uint8_t* ReplayCode::make(const SimplePath& path) {
   std::size_t count = 1;
   while (!path.blocks[count - 1].last) ++count;
   const std::span<const SimpleBlock> blocks(path.blocks, count);
-  const auto is_for_hand = [this](const SimpleBlock& block) {
-    return block.prefetches != 0 && filter_.in_turn(block.lines);
-  };
-  if (std::ranges::any_of(blocks, is_for_hand)) return exit_;
   std::size_t bytes = kPathBytes;
   for (const SimpleBlock& block : blocks)
     bytes += kBlockBytes + kFetchBytes * block.lines + kLookBytes * block.descriptors;
-  if (is_timed()) {
-    for (const Segment& segment : path.plan->segments) {
-      if (!TimedCodeWriter::can_write(*segment.timing)) return exit_;
-      bytes += TimedCodeWriter::bytes_of(*segment.timing);
-      clock_->know_id(segment.timing->id());
-    }
+  for (const Segment& segment : path.plan->segments) {
+    if (!TimedCodeWriter::can_write(*segment.timing)) return exit_;
+    bytes += TimedCodeWriter::bytes_of(*segment.timing);
+    clock_.know_id(segment.timing->id());
   }
   constexpr std::size_t kMostBlocks = 255;
   if (blocks.size() > kMostBlocks) return exit_;
@@ -216,9 +168,7 @@ const std::uint8_t* ReplayCode::make(const SimplePath& path) {
   const std::uint8_t* const start = at_;
   const bool inlined = start < begin_ + bytes_ / kInlinedPart;
   const std::span<const arch::AddressTerm> terms = path.addresses->terms();
-  at_ = is_timed()
-            ? TimedCodeWriter(places(), timed_routines_, *timing_, at_, blocks, *path.plan, terms, inlined).write()
-            : ThroughputCodeWriter(places(), filter_, at_, blocks, *path.plan, terms, inlined).write();
+  at_ = TimedCodeWriter(places(), timed_routines_, timing_, at_, blocks, *path.plan, terms, inlined).write();
   CHECK(at_ <= start + bytes, blocks.size(), at_ - start, bytes);
   return start;
 }

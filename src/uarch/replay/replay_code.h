@@ -1,5 +1,5 @@
-// Paths of simple blocks as code of the host: what ThreadReplay::replay_simple() and replay_timed() do for any path,
-// written out for one (replay_code_writer.h). Where an access is no hit by its way hint, or anything else is not the
+// Paths of simple blocks as code of the host: what BlockSimulator::replay_simple() does for any path, written out
+// for one (replay_code_writer.h). Where an access is no hit by its way hint, or anything else is not the
 // usual case, the code asks the simulator, which does that access, line or branch, or what is left of the block, as it
 // would have done without this code.
 //
@@ -8,7 +8,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -25,44 +24,18 @@
 #include "uarch/replay/replay_state.h"
 #include "uarch/replay/timed_routines.h"
 #include "uarch/timing/core_clock.h"
-#include "uarch/timing/throughput_clock.h"
 
 namespace zs::uarch {
 
 class ReplayCode {
  public:
+  /// core   of the clock
   /// bytes  room for code; too little for any: nothing is ever made
-  ReplayCode(MemorySystem::Filter& filter, BranchUnit& branches, std::size_t bytes);
-  /// With a clock that the code works on itself: take() and give() are for the others. core: of the clock
   ReplayCode(MemorySystem::Filter& filter, BranchUnit& branches, CoreClock& clock, const TimingParameters& core,
              std::size_t bytes);
   ~ReplayCode();
   ReplayCode(const ReplayCode&) = delete;
   ReplayCode& operator=(const ReplayCode&) = delete;
-
-  /// The core's clock and predictor, from which the code goes on, and where they have got to.
-  void take(const ThroughputClock& clock) {
-    take_time(clock);
-    state_.outcomes = *state_.own_outcomes;
-  }
-  void give(ThroughputClock& clock) const {
-    give_time(clock);
-    *state_.own_outcomes = state_.outcomes;
-  }
-  /// Of the clock alone, where no branch is predicted in between.
-  void take_time(const ThroughputClock& clock) {
-    state_.now = clock.now();
-    state_.slots = clock.slots();
-    state_.room_until = clock.room_until();
-  }
-  void give_time(ThroughputClock& clock) const { clock.move_to(state_.now, state_.slots); }
-  /// What happen() does to the clock, where the code has asked.
-  template <typename Happen>
-  void on_clock(ThroughputClock& clock, const Happen& happen) {
-    give_time(clock);
-    happen();
-    take_time(clock);
-  }
 
   /// Replays runs from state().run on, until one has no code, or runs_end. In between, ask() is asked.
   void play() { enter_(&state_); }
@@ -101,23 +74,21 @@ class ReplayCode {
  private:
   static constexpr std::uint8_t kMadeAt = 12;  // runs; chosen: making it costs as much as a few hundred
 
-  void prepare(const TournamentPredictor::Inline* tournament);
-  PathPlaces places() const { return {state_, routines_, exit_, ask_, ask_look_, ask_prefetch_, ask_line_, branches_}; }
-  bool is_timed() const { return timing_ != nullptr; }
+  void prepare();
+  PathPlaces places() const { return {state_, routines_, exit_, ask_, branches_}; }
   void warm(std::uint32_t path, const SimplePath& known);
   /// For all paths of its identity.
   const std::uint8_t* code_for(const SimplePath& path);
   const std::uint8_t* make(const SimplePath& path);
-  void write_entry(const TournamentPredictor::Inline* tournament);
-  const std::uint8_t* write_ask(Assembler& code, std::size_t function) const;
-  void write_registers(Assembler& code) const;
-  void write_state(Assembler& code) const;
+  void write_entry();
+  static void write_registers(Assembler& code);
+  static void write_state(Assembler& code);
   void begin_again();
 
   MemorySystem::Filter& filter_;
   BranchUnit& branches_;
-  CoreClock* clock_ = nullptr;                // of timed code
-  const TimingParameters* timing_ = nullptr;  // likewise
+  CoreClock& clock_;
+  const TimingParameters& timing_;
   ReplayState state_;
   std::vector<const std::uint8_t*> code_;  // by path
   std::vector<std::uint8_t> heat_;         // by path: how often it was replayed by hand; kMadeAt: it need not be told
@@ -126,14 +97,10 @@ class ReplayCode {
   std::uint8_t* memory_ = nullptr;  // null: there is none, and nothing is made
   std::uint8_t* at_ = nullptr;      // what is free
   std::uint8_t* begin_ = nullptr;   // behind what write_entry() wrote
-  std::uint64_t no_outcomes_ = 0;
   std::uint64_t resets_ = 0;
   void (*enter_)(ReplayState*) = nullptr;
   const std::uint8_t* exit_ = nullptr;
   const std::uint8_t* ask_ = nullptr;
-  std::array<const std::uint8_t*, 2> ask_look_{};
-  const std::uint8_t* ask_prefetch_ = nullptr;
-  const std::uint8_t* ask_line_ = nullptr;
   ReplayRoutines routines_;
   TimedRoutines timed_routines_;
 };

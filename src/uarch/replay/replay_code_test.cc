@@ -9,7 +9,6 @@
 #include <iterator>
 #include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "uarch/chance.h"
@@ -22,13 +21,12 @@
 namespace zs::uarch {
 namespace {
 
-class EveryPathCode : public testing::TestWithParam<std::tuple<CoreModel, Depth>> {
+class EveryPathCode : public testing::TestWithParam<CoreModel> {
  protected:
   void SetUp() override {
-    if (const std::string missing = missing_for_code(depth()); !missing.empty()) GTEST_SKIP() << missing;
+    if (const std::string missing = missing_for_code(); !missing.empty()) GTEST_SKIP() << missing;
   }
-  static CoreModel model() { return std::get<0>(GetParam()); }
-  static Depth depth() { return std::get<1>(GetParam()); }
+  static CoreModel model() { return GetParam(); }
 
   /// The made-up program on a machine with so much room for code, and on one with none.
   /// returns how the first has simulated it
@@ -36,11 +34,7 @@ class EveryPathCode : public testing::TestWithParam<std::tuple<CoreModel, Depth>
                                 std::uint64_t seed, bool tags_loads = false) {
     const SyntheticWorkload program(seed, 300, false, mild);
     const auto stream = program.run(100'000, seed + 20);
-    const MachineOptions options{
-        .depth = depth(), .reports_branches = depth() == Depth::Full, .code_bytes = code_bytes};
-    MachineOptions by_hand_options = options;
-    by_hand_options.code_bytes = 0;
-    ModelledMachine machine(model, options), by_hand_machine(model, by_hand_options);
+    ModelledMachine machine(model, {.code_bytes = code_bytes}), by_hand_machine(model, {.code_bytes = 0});
     const auto thread = machine.attach_thread();
     const auto by_hand = by_hand_machine.attach_thread();
     if (tags_loads) {
@@ -66,7 +60,7 @@ class EveryPathCode : public testing::TestWithParam<std::tuple<CoreModel, Depth>
     }
     EXPECT_GT(thread->signals()[arch::CoreSignal::LoadL1Hit], 1000U);
     EXPECT_GT(thread->signals()[arch::CoreSignal::MispredictedTaken], 50U);
-    EXPECT_TRUE(depth() == Depth::Fast || thread->signals()[arch::CoreSignal::ForwardedLoads] > 50);
+    EXPECT_GT(thread->signals()[arch::CoreSignal::ForwardedLoads], 50U);
     EXPECT_TRUE(!tags_loads || thread->signals()[arch::CoreSignal::LatencyLoads] > 100);
     const SimulationWork work = machine.work(), hand_work = by_hand_machine.work();
     EXPECT_EQ(hand_work.by_code, 0U);
@@ -91,7 +85,6 @@ TEST_P(EveryPathCode, GivesWhatPathsByHandGive) {
 
 /// The load-latency facility passes over most loads, and code need not ask whether it does.
 TEST_P(EveryPathCode, PlaysLoadsThatAreNotTagged) {
-  if (depth() == Depth::Fast) GTEST_SKIP() << "the depth has no latencies";
   const SimulationWork work = compare(model(), MachineOptions{}.code_bytes, PathEnds::AtBranches, true, 1, true);
   EXPECT_GT(work.by_code, 10'000U);
 }
@@ -110,12 +103,8 @@ TEST_P(EveryPathCode, GivesTheSameWhereDataThrowsOutCode) {
   EXPECT_GT(work.by_code, 10'000U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, EveryPathCode,
-                         testing::Combine(testing::ValuesIn(core_models()), testing::Values(Depth::Fast, Depth::Full)),
-                         [](const auto& row) {
-                           return test_name(std::get<0>(row.param)) +
-                                  (std::get<1>(row.param) == Depth::Fast ? "_fast" : "_full");
-                         });
+INSTANTIATE_TEST_SUITE_P(Rows, EveryPathCode, testing::ValuesIn(core_models()),
+                         [](const auto& row) { return test_name(row.param); });
 
 /// Addresses of all kinds that code makes, and how often each line is new; the last is a store.
 TEST(ReplayCode, MakesAddressesAsTheyAreMadeByHand) {
@@ -150,40 +139,35 @@ TEST(ReplayCode, MakesAddressesAsTheyAreMadeByHand) {
   instructions.back().facts.branch = arch::BranchKind::RelativeJump;
 
   const CoreModel& model = *find_core_model("skylake-server");
-  for (const Depth depth : {Depth::Fast, Depth::Full}) {
-    const MachineOptions options{.depth = depth, .reports_branches = depth == Depth::Full};
-    MachineOptions by_hand_options = options;
-    by_hand_options.code_bytes = 0;
-    ModelledMachine machine(model, options), by_hand_machine(model, by_hand_options);
-    const auto thread = machine.attach_thread();
-    const auto by_hand = by_hand_machine.attach_thread();
-    for (arch::CoreFeed* feed : {thread.get(), by_hand.get()}) feed->describe(5, {instructions, accesses});
-    Random random(1);
-    for (int turn = 0; turn < 200; ++turn) {
-      std::vector<std::uint64_t> slots;
-      std::vector<arch::PathRun> runs;
-      for (int i = 0; i < 50; ++i) {
-        runs.push_back({.path = 5, .slots = static_cast<std::uint32_t>(slots.size())});
-        slots.push_back(0x50'0000 + random.below(1 << 12));  // some cross a line
-        slots.push_back(8 * random.below(turn % 4 == 0 ? 1 << 14 : 1 << 4));
-        slots.push_back(0x60'0000 + 2 * kFar + random.below(1 << 15));
-      }
-      ASSERT_EQ(slots.size(), runs.size() * kSlotsOfARun);
-      const arch::SlotValues values{.slots = slots.data(),
-                                    .fs = 0x70'0000 + static_cast<std::uint64_t>(turn / 50) * 4096,
-                                    .gs = 0x80'0000 + static_cast<std::uint64_t>(turn) * 64,
-                                    .listed = {}};
-      thread->run(runs, values);
-      by_hand->run(runs, values);
-      ASSERT_EQ(thread->signals(), by_hand->signals()) << turn;
+  ModelledMachine machine(model, {}), by_hand_machine(model, {.code_bytes = 0});
+  const auto thread = machine.attach_thread();
+  const auto by_hand = by_hand_machine.attach_thread();
+  for (arch::CoreFeed* feed : {thread.get(), by_hand.get()}) feed->describe(5, {instructions, accesses});
+  Random random(1);
+  for (int turn = 0; turn < 200; ++turn) {
+    std::vector<std::uint64_t> slots;
+    std::vector<arch::PathRun> runs;
+    for (int i = 0; i < 50; ++i) {
+      runs.push_back({.path = 5, .slots = static_cast<std::uint32_t>(slots.size())});
+      slots.push_back(0x50'0000 + random.below(1 << 12));  // some cross a line
+      slots.push_back(8 * random.below(turn % 4 == 0 ? 1 << 14 : 1 << 4));
+      slots.push_back(0x60'0000 + 2 * kFar + random.below(1 << 15));
     }
-    if (missing_for_code(depth).empty()) {
-      EXPECT_GT(machine.work().by_code, 200U * 45);
-    }
-    EXPECT_EQ(thread->signals()[arch::CoreSignal::Loads], 200 * 50 * (kAccesses - 1));
-    EXPECT_GT(thread->signals()[arch::CoreSignal::LoadL1Hit], 200 * 50 * kAccesses / 2);
-    EXPECT_GT(thread->signals()[arch::CoreSignal::SplitLoads], 100U);
+    ASSERT_EQ(slots.size(), runs.size() * kSlotsOfARun);
+    const arch::SlotValues values{.slots = slots.data(),
+                                  .fs = 0x70'0000 + static_cast<std::uint64_t>(turn / 50) * 4096,
+                                  .gs = 0x80'0000 + static_cast<std::uint64_t>(turn) * 64,
+                                  .listed = {}};
+    thread->run(runs, values);
+    by_hand->run(runs, values);
+    ASSERT_EQ(thread->signals(), by_hand->signals()) << turn;
   }
+  if (missing_for_code().empty()) {
+    EXPECT_GT(machine.work().by_code, 200U * 45);
+  }
+  EXPECT_EQ(thread->signals()[arch::CoreSignal::Loads], 200 * 50 * (kAccesses - 1));
+  EXPECT_GT(thread->signals()[arch::CoreSignal::LoadL1Hit], 200 * 50 * kAccesses / 2);
+  EXPECT_GT(thread->signals()[arch::CoreSignal::SplitLoads], 100U);
 }
 
 /// A loop of three paths: an indirect call, the return behind it, a jump back. Nothing in it is hard to predict.
@@ -199,37 +183,36 @@ TEST(ReplayCode, ReturnsGoBehindIndirectCalls) {
       {0x40'0002, 0x40'0000, arch::BranchKind::RelativeJump, {0xEB, 0xFC}},
   };
   const CoreModel& model = *find_core_model("skylake-server");
-  for (const Depth depth : {Depth::Fast, Depth::Full}) {
-    ModelledMachine machine(model, {.depth = depth, .reports_branches = depth == Depth::Full});
-    const auto thread = machine.attach_thread();
-    std::vector<arch::PathRun> once_around;
-    for (std::uint32_t path = 0; path < std::size(loop); ++path) {
-      const OneBranch& branch = loop[path];
-      arch::PathInstruction instruction{.pc = branch.pc,
-                                        .target = branch.target,
-                                        .taken = true,
-                                        .length = static_cast<std::uint8_t>(branch.bytes.size())};
-      std::ranges::copy(branch.bytes, instruction.bytes);
-      instruction.facts.branch = branch.kind;
-      thread->describe(path, {{&instruction, 1}, {}});
-      once_around.push_back({.path = path, .next = branch.target});
-    }
-    for (int turn = 0; turn < 1000; ++turn) thread->run(once_around, {});
-    if (missing_for_code(depth).empty()) {
-      EXPECT_GT(machine.work().by_code, 1900U);  // the last of a batch is not
-    }
-    EXPECT_LT(thread->signals()[arch::CoreSignal::MispredictedReturn], 10U);
-    EXPECT_LT(thread->signals()[arch::CoreSignal::MispredictedIndirectCall], 10U);
+  ModelledMachine machine(model, {});
+  const auto thread = machine.attach_thread();
+  std::vector<arch::PathRun> once_around;
+  for (std::uint32_t path = 0; path < std::size(loop); ++path) {
+    const OneBranch& branch = loop[path];
+    arch::PathInstruction instruction{.pc = branch.pc,
+                                      .target = branch.target,
+                                      .taken = true,
+                                      .length = static_cast<std::uint8_t>(branch.bytes.size())};
+    std::ranges::copy(branch.bytes, instruction.bytes);
+    instruction.facts.branch = branch.kind;
+    thread->describe(path, {{&instruction, 1}, {}});
+    once_around.push_back({.path = path, .next = branch.target});
   }
+  for (int turn = 0; turn < 1000; ++turn) thread->run(once_around, {});
+  if (missing_for_code().empty()) {
+    EXPECT_GT(machine.work().by_code, 1900U);  // the last of a batch is not
+  }
+  EXPECT_LT(thread->signals()[arch::CoreSignal::MispredictedReturn], 10U);
+  EXPECT_LT(thread->signals()[arch::CoreSignal::MispredictedIndirectCall], 10U);
 }
 
 /// A block that loops: a load, a store, a taken branch.
 TEST(ReplayCode, HasCodeForWhatIsPlayedOften) {
+  if (const std::string missing = missing_for_code(); !missing.empty()) GTEST_SKIP() << missing;
   const CoreModel& model = *find_core_model("skylake-server");
-  BranchParameters branch = without_path(model.branch);
-  BranchUnit branches(branch);
-  const auto memory = MemorySystem::make(model.memory, {.store_buffer = false});
-  ReplayCode code(memory->filter(0), branches, std::size_t{1} << 20);
+  BranchUnit branches(model.branch);
+  CoreClock clock(model.timing);
+  const auto memory = MemorySystem::make(model.memory, {});
+  ReplayCode code(memory->filter(0), branches, clock, model.timing, std::size_t{1} << 20);
   code.make_room(10);
   SimpleBlock block{.first_line = 0x1000,
                     .pc = 0x4'0010,

@@ -71,26 +71,18 @@ std::uint8_t* ReplayCodeWriter::write() {
   write_dispatch(code_);
   for (const Aside& aside : asides_) {
     Assembler::aim(aside.from, code_.here());
-    if (aside.first) code_.constant(kRsi, *aside.first);
-    if (aside.second) code_.constant(kRdx, *aside.second);
-    if (aside.again != nullptr) code_.call(aside.again);
-    if (aside.is_sure) {
-      code_.jump(aside.back);
-      continue;
+    if (aside.again != nullptr) {
+      code_.constant(kRsi, aside.argument);
+      code_.call(aside.again);
+      code_.jump_if(kEqual, aside.back);
     }
-    if (aside.again != nullptr) code_.jump_if(kEqual, aside.back);
-    code_.constant(aside.ask != nullptr ? kRcx : kRax, aside.what.word());
-    code_.call(aside.ask != nullptr ? aside.ask : places_.ask);
+    code_.constant(kRax, aside.what.word());
+    code_.call(places_.ask);
     code_.jump_if(kNotEqual, starts_[aside.what.block + 1U]);
     code_.jump(aside.back);
   }
   write_aside();
   return code_.here();
-}
-
-void ReplayCodeWriter::call_if(Assembler::Condition condition, const std::uint8_t* routine) {
-  std::uint8_t* const from = code_.jump_later(condition);
-  asides_.push_back({.from = from, .what = {}, .back = code_.here(), .again = routine, .is_sure = true});
 }
 
 std::size_t ReplayCodeWriter::ask_from(std::uint8_t* behind_jump, Callout::Kind kind, std::size_t done) {
@@ -100,8 +92,7 @@ std::size_t ReplayCodeWriter::ask_from(std::uint8_t* behind_jump, Callout::Kind 
   return asides_.size() - 1;
 }
 
-bool ReplayCodeWriter::write_line(const SimpleBlock& block, const SimpleBlock* before, std::size_t number,
-                                  ReplayRoutines::Lines lines) {
+bool ReplayCodeWriter::write_line(const SimpleBlock& block, const SimpleBlock* before, std::size_t number) {
   if (number == 0 && same_line(block, before)) return false;
   const bool first = number == 0 && before == nullptr;
   const std::uint64_t line = block.first_line + number;
@@ -110,7 +101,7 @@ bool ReplayCodeWriter::write_line(const SimpleBlock& block, const SimpleBlock* b
     over_line_ = code_.jump_later(kEqual);
   }
   code_.constant(kRsi, line);
-  code_.call(places_.routines.fetch[first ? 1 : 0][lines]);
+  code_.call(places_.routines.fetch[first ? 1 : 0]);
   return true;
 }
 
@@ -171,20 +162,13 @@ void ReplayCodeWriter::write_branch(const SimpleBlock& block) {
 void ReplayCodeWriter::write_transfer(const SimpleBlock& block) {
   switch (block.kind) {
     case BranchKind::None: return;
-    case BranchKind::Conditional: {
-      const bool followed = write_conditional(block);
-      Aside& wrong = asides_[ask_if(kNotEqual, Callout::Wrong)];
-      wrong.again = places_.routines.wrong[block.taken ? 1 : 0];
-      if (wrong.again != nullptr && block.taken) {
-        wrong.first = block.pc;
-        wrong.second = block.footprint;
-      }
+    case BranchKind::Conditional:
+      write_conditional(block);
+      ask_if(kNotEqual, Callout::Wrong);
       if (!block.taken) return;
-      if (!followed) write_follow(block);
       break;
-    }
     case BranchKind::Return:
-      if (places_.routines.taken != nullptr) code_.constant(kRdx, path_footprint(block.pc, 0));
+      code_.constant(kRdx, path_footprint(block.pc, 0));
       code_.call(places_.routines.returned);
       ask_if(kNotEqual, Callout::Branch);
       break;
@@ -196,20 +180,6 @@ void ReplayCodeWriter::write_transfer(const SimpleBlock& block) {
       write_follow(block);
       break;
     case BranchKind::RelativeJump: write_follow(block); break;
-    case BranchKind::IndirectCall:
-    case BranchKind::IndirectJump:
-      if (places_.routines.indirect == nullptr) {
-        ask_from(code_.jump_later(), Callout::Branch, 0);
-        return;
-      }
-      if (block.kind == BranchKind::IndirectCall) {
-        code_.constant(kRdx, block.pc + block.length);
-        code_.call(places_.routines.called);
-      }
-      code_.constant(kRsi, block.hash);
-      code_.call(places_.routines.indirect);
-      ask_if(kNotEqual, Callout::Wrong);
-      break;
     default: ask_from(code_.jump_later(), Callout::Branch, 0); return;
   }
   write_target(block);
@@ -217,7 +187,6 @@ void ReplayCodeWriter::write_transfer(const SimpleBlock& block) {
 
 /// The path register's part of a taken branch.
 void ReplayCodeWriter::write_follow(const SimpleBlock& block) {
-  if (places_.routines.taken == nullptr) return;
   code_.constant(kRdx, block.footprint);
   code_.call(places_.routines.taken);
 }
@@ -230,7 +199,7 @@ void ReplayCodeWriter::write_target(const SimpleBlock& block) {
                 kDword);
   const std::size_t unknown = ask_if(kNotEqual, Callout::Resteer);
   asides_[unknown].again = places_.routines.touch;
-  asides_[unknown].first = block.pc;
+  asides_[unknown].argument = block.pc;
   back_here(unknown);
 }
 

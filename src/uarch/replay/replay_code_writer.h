@@ -1,11 +1,8 @@
-// Writes the code of one path (replay_code.h): what is the same at both depths. A depth's own writer says what a
-// block's code is.
+// Writes the code of one path (replay_code.h), but for what a block's code does about time (timed_code_writer.h).
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,11 +21,6 @@ struct PathPlaces {
   const ReplayRoutines& routines;
   const std::uint8_t* exit;  // where runs end
   const std::uint8_t* ask;   // kRax: a Callout. Behind it the flags say whether the block is over: not equal
-  // The same with a Callout in kRcx: of an access at kRsi that is not hot, by whether it is a store, kRdx: its
-  // PlainDescriptor, and the Callout has its bytes; and of a line kRsi that is not, kRdx: as ReplayState::lines has it.
-  std::array<const std::uint8_t*, 2> ask_look;
-  const std::uint8_t* ask_prefetch;  // likewise, and the Callout has its AccessKind
-  const std::uint8_t* ask_line;
   BranchUnit& branches;
 };
 
@@ -50,8 +42,8 @@ class ReplayCodeWriter {
  protected:
   /// before  the path's block before, or null
   virtual void write_block(const SimpleBlock& block, const SimpleBlock* before) = 0;
-  /// Predicts. Behind it the flags say: not equal, wrong. Returns whether a taken branch is in the path register then.
-  virtual bool write_conditional(const SimpleBlock& block) = 0;
+  /// Predicts, and a taken branch enters the path register. Behind it the flags say: not equal, wrong.
+  virtual void write_conditional(const SimpleBlock& block) = 0;
   /// Before anything else; goes to PathPlaces::exit where code may not replay the path.
   virtual void write_begin() {}
   /// Behind the last block.
@@ -66,8 +58,6 @@ class ReplayCodeWriter {
   std::size_t ask_if(Assembler::Condition condition, Callout::Kind kind, std::size_t done = 0) {
     return ask_from(code_.jump_later(condition), kind, done);
   }
-  /// Calls a routine where `condition` holds.
-  void call_if(Assembler::Condition condition, const std::uint8_t* routine);
   std::size_t ask_from(std::uint8_t* behind_jump, Callout::Kind kind, std::size_t done);
   void back_here(std::size_t aside) { asides_[aside].back = code_.here(); }
   std::size_t asides() const { return asides_.size(); }
@@ -77,9 +67,9 @@ class ReplayCodeWriter {
     return before != nullptr && fetches_of(block, before) != block.lines;
   }
   /// Fetches a line unless it is fetched already: that of the block before is known here, that of the path before is
-  /// not. Behind it the flags say: not equal, it is none of `lines`. Returns whether there was anything to write.
+  /// not. Behind it the flags say: not equal, it does not hit. Returns whether there was anything to write.
   /// number  of it in the block
-  bool write_line(const SimpleBlock& block, const SimpleBlock* before, std::size_t number, ReplayRoutines::Lines lines);
+  bool write_line(const SimpleBlock& block, const SimpleBlock* before, std::size_t number);
   /// What jumps over the line that was written last goes on here.
   void line_is_over();
 
@@ -102,10 +92,7 @@ class ReplayCodeWriter {
     Callout what;
     const std::uint8_t* back;             // behind the answer, if the block is not over
     const std::uint8_t* again = nullptr;  // a routine that may do without asking
-    bool is_sure = false;                 // it always does
-    // What is asked instead of PathPlaces::ask, whose Callout is in kRcx: of an access or a line.
-    const std::uint8_t* ask = nullptr;
-    std::optional<std::uint64_t> first{}, second{};  // of either, for kRsi and kRdx; none: they stand there already
+    std::uint64_t argument = 0;           // its, for kRsi
   };
   std::vector<Aside> asides_;
 

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <type_traits>
 
 #include "uarch/branch/branch_unit.h"
 #include "uarch/core_model.h"
@@ -12,7 +11,6 @@
 #include "uarch/replay/replay_code.h"
 #include "uarch/replay/simulation_work.h"
 #include "uarch/timing/core_clock.h"
-#include "uarch/timing/throughput_clock.h"
 
 namespace zs::uarch {
 
@@ -23,23 +21,11 @@ class ThreadReplay;
 template <typename Clock>
 struct ReplayCore {
   ReplayCore(const CoreModel& model, unsigned which, std::size_t room)
-      : number(which), branches(model.branch), clock(clock_of(model)), code_bytes(room) {}
+      : number(which), branches(model.branch), clock(model.timing), code_bytes(room) {}
   /// filter  of the core; core: of the clock
   ReplayCode& code_for(MemorySystem::Filter& filter, const TimingParameters& core) {
-    if (code != nullptr) return *code;
-    if constexpr (std::is_same_v<Clock, ThroughputClock>) {
-      code = std::make_unique<ReplayCode>(filter, branches, code_bytes);
-    } else {
-      code = std::make_unique<ReplayCode>(filter, branches, clock, core, code_bytes);
-    }
+    if (code == nullptr) code = std::make_unique<ReplayCode>(filter, branches, clock, core, code_bytes);
     return *code;
-  }
-  static Clock clock_of(const CoreModel& model) {
-    if constexpr (std::is_same_v<Clock, ThroughputClock>) {
-      return ThroughputClock(model.timing, model.memory.store_buffer);
-    } else {
-      return Clock(model.timing);
-    }
   }
   SimulationWork work_so_far() const {
     SimulationWork all = work;

@@ -22,45 +22,26 @@ void nothing_more(Assembler& code) { code.operate(kCmp, kRax, kRax, kDword); }
 
 }  // namespace
 
-ReplayRoutines::ReplayRoutines(Assembler& code, const MemorySystem::Filter& filter,
-                               const TournamentPredictor::Inline* tournament, bool by_targets) {
+ReplayRoutines::ReplayRoutines(Assembler& code, const MemorySystem::Filter& filter) {
   const std::uint8_t* const hits = write_try(code, ZS_STATE(hits), ZS_STATE(counts));
   const std::uint8_t* const fetches = write_try(code, ZS_STATE(fetches), ZS_STATE(counts));
   touch = write_try(code, ZS_STATE(touches), ZS_STATE(targets));
-  for (const unsigned store : {0U, 1U}) {
-    look_again[store] = code.here();
-    code.store(ZS_STATE(linear), kRsi);
-    code.operate(kSub, kRdx, kRsi);
-    code.increment(kRdx, kDword);  // bytes
-    code.constant(kRcx, store);
-    code.jump(hits);
-    descriptor[store] = code.here();
-    std::uint8_t* const not_hot = write_look(code, filter.store_tlb != 0, store);
-    nothing_more(code);
-    Assembler::aim(not_hot, code.here());
-    code.ret();
-  }
-  for (const bool is_taken : {false, true}) {
-    if (tournament == nullptr) break;
-    conditional[is_taken ? 1 : 0] = code.here();
-    write_conditional(code, *tournament, is_taken);
-    code.ret();
-  }
-  if (by_targets) {
-    indirect = write_indirect(code);
-  } else {
-    taken = tournament != nullptr ? write_taken(code) : TimedRoutines::write_follow(code);
-  }
+  store_again = code.here();
+  code.store(ZS_STATE(linear), kRsi);
+  code.operate(kSub, kRdx, kRsi);
+  code.increment(kRdx, kDword);  // bytes
+  code.constant(kRcx, 1);
+  code.jump(hits);
+  store = code.here();
+  std::uint8_t* const not_hot = write_look(code, filter.store_tlb != 0, 1);
+  nothing_more(code);
+  Assembler::aim(not_hot, code.here());
+  code.ret();
+  taken = TimedRoutines::write_follow(code);
   call = write_call(code);
-  if (by_targets) called = write_called(code);
   returned = write_return(code);
-  for (const bool first : {false, true}) {
-    for (const Lines lines : {kAnyLine, kNewestLine, kWayHint})
-      fetch[first ? 1 : 0][lines] = write_fetch(code, filter.code_page_mask, first, lines, fetches);
-  }
-  if (tournament == nullptr) return;
-  for (const bool is_taken : {false, true}) wrong[is_taken ? 1 : 0] = write_wrong(code, is_taken);
-  room = write_room(code);
+  for (const bool first : {false, true})
+    fetch[first ? 1 : 0] = write_fetch(code, filter.code_page_mask, first, fetches);
 }
 
 void ReplayRoutines::write_places(Assembler& code) {
@@ -106,32 +87,6 @@ void ReplayRoutines::write_touch(Assembler& code, Gpr lines, Memory stamps, unsi
   code.store_word({kRcx}, kRdx);
 }
 
-/// As TournamentPredictor does it.
-void ReplayRoutines::write_conditional(Assembler& code, const TournamentPredictor::Inline& tournament, bool taken) {
-  using T = TournamentPredictor;
-  code.copy(kRax, kOutcomes, kDword);
-  code.shift_right(kRax, tournament.index_bits, kDword);
-  code.operate(kXor, kRax, kOutcomes, kDword);
-  code.operate(kXor, kRax, kRsi, kDword);
-  code.operate(kAnd, kRax, static_cast<std::int32_t>(tournament.mask), kDword);
-  code.operate(kAdd, kRsi, ZS_STATE(by_address));
-  code.load(kRdi, ZS_STATE(by_outcomes));
-  code.load_byte(kRcx, {kRsi});
-  code.load_byte(kRdx, {kRdi, 0, kRax});
-  code.operate(kOr, kRcx, kRdx, kDword);
-  const std::size_t learned = offsetof(ReplayState, learned) + (taken ? T::kTaken : 0);
-  code.load_byte(kRcx, {kState, static_cast<std::int64_t>(learned), kRcx});
-  code.copy(kRdx, kRcx, kDword);
-  code.operate(kAnd, kRdx, T::kOfAddress, kDword);
-  code.store_byte({kRsi}, kRdx);
-  code.copy(kRdx, kRcx, kDword);
-  code.operate(kAnd, kRdx, T::kOfOutcomes, kDword);
-  code.store_byte({kRdi, 0, kRax}, kRdx);
-  code.address(kOutcomes, {kOutcomes, taken ? 1 : 0, kOutcomes});
-  code.operate(kAnd, kOutcomes, static_cast<std::int32_t>(tournament.history_mask), kDword);
-  code.test_byte(kRcx, T::kWrong);
-}
-
 /// function  of ReplayState, as `first` is; its arguments are in their places but for that
 const std::uint8_t* ReplayRoutines::write_try(Assembler& code, Memory function, Memory first) {
   const std::uint8_t* const begin = code.here();
@@ -155,19 +110,6 @@ void ReplayRoutines::write_call_out(Assembler& code, Memory function) {
   code.operate(kAdd, kRsp, 8);
 }
 
-const std::uint8_t* ReplayRoutines::write_taken(Assembler& code) {
-  static_assert(std::tuple_size_v<decltype(WaitingFootprints::Inline::ring)> == 256);
-  const std::uint8_t* const begin = code.here();
-  code.load(kRsi, ZS_STATE(waiting));
-  code.load(kRax, {kRsi, offsetof(WaitingFootprints::Inline, count)});
-  code.low_byte(kRcx, kRax);
-  code.increment(kRax);
-  code.store({kRsi, offsetof(WaitingFootprints::Inline, count)}, kRax);
-  code.store_word({kRsi, offsetof(WaitingFootprints::Inline, ring), kRcx, 2}, kRdx);
-  code.ret();
-  return begin;
-}
-
 const std::uint8_t* ReplayRoutines::write_call(Assembler& code) {
   using Inline = ReturnStack::Inline;
   const std::uint8_t* const begin = code.here();
@@ -179,36 +121,6 @@ const std::uint8_t* ReplayRoutines::write_call(Assembler& code) {
   code.move_if(kEqual, kRcx, kRax);
   code.store({kRsi, offsetof(Inline, top)}, kRcx, kDword);
   code.store({kRsi, offsetof(Inline, addresses), kRcx, 8}, kRdx);
-  code.ret();
-  return begin;
-}
-
-/// As TargetCache does it.
-const std::uint8_t* ReplayRoutines::write_indirect(Assembler& code) {
-  using Inline = TargetCache::Inline;
-  const std::uint8_t* const begin = code.here();
-  code.load(kRdi, {kRun, offsetof(arch::PathRun, next)}, kDword);
-  code.load(kRdx, ZS_STATE(last_targets));
-  code.load(kRax, {kRdx, offsetof(Inline, history)}, kDword);
-  code.operate(kXor, kRsi, kRax, kDword);
-  code.operate(kAnd, kRsi, static_cast<std::int32_t>(TargetCache::kEntries - 1), kDword);
-  code.multiply(kRcx, kRdi, static_cast<std::int32_t>(TargetCache::kFactor));
-  code.shift_right(kRcx, TargetCache::kHashShift, kDword);
-  code.shift_left(kRax, TargetCache::kHistoryBits, kDword);
-  code.operate(kXor, kRax, kRcx, kDword);
-  code.store({kRdx, offsetof(Inline, history)}, kRax, kDword);
-  const Memory entry{kRdx, offsetof(Inline, targets), kRsi, sizeof(Inline::targets[0])};
-  code.load(kRax, entry, kDword);
-  code.store(entry, kRdi, kDword);
-  code.operate(kCmp, kRax, kRdi, kDword);
-  code.ret();
-  return begin;
-}
-
-const std::uint8_t* ReplayRoutines::write_called(Assembler& code) const {
-  const std::uint8_t* const begin = code.here();
-  code.operate(kCmp, kRdx, Memory{kRun, offsetof(arch::PathRun, next)});
-  code.jump_if(kNotEqual, call);
   code.ret();
   return begin;
 }
@@ -226,62 +138,23 @@ const std::uint8_t* ReplayRoutines::write_return(Assembler& code) const {
   code.move_if(kEqual, kRcx, kRax);
   code.address(kRcx, {kRcx, -1});
   code.store({kRsi, offsetof(Inline, top)}, kRcx, kDword);
-  if (taken != nullptr) {
-    // path_footprint()
-    code.copy(kRax, kRdi);
-    code.shift_left(kRax, 3);
-    code.shift_right(kRdi, 13);
-    code.operate(kXor, kRax, kRdi);
-    code.operate(kXor, kRdx, kRax);
-    code.operate(kSub, kRsp, 8);
-    code.call(taken);
-    code.operate(kAdd, kRsp, 8);
-  }
+  // path_footprint()
+  code.copy(kRax, kRdi);
+  code.shift_left(kRax, 3);
+  code.shift_right(kRdi, 13);
+  code.operate(kXor, kRax, kRdi);
+  code.operate(kXor, kRdx, kRax);
+  code.operate(kSub, kRsp, 8);
+  code.call(taken);
+  code.operate(kAdd, kRsp, 8);
   nothing_more(code);
   Assembler::aim(elsewhere, code.here());
   code.ret();
   return begin;
 }
 
-/// As BranchUnit::taken_wrong() does it, and ThreadReplay::note_mispredicted().
-const std::uint8_t* ReplayRoutines::write_wrong(Assembler& code, bool is_taken) const {
-  const std::uint8_t* const begin = code.here();
-  code.operate(kCmp, ZS_STATE(watched), 0);
-  std::uint8_t* const is_watched = code.jump_later(kNotEqual);
-  code.load(kRdi,
-            in_state(offsetof(ReplayState, mispredicted) + sizeof(ReplayState::mispredicted[0]) * (is_taken ? 1 : 0)));
-  code.increment(Memory{kRdi});
-  code.operate(kAdd, kNow, ZS_STATE(mispredict_units));
-  if (is_taken) {
-    code.operate(kSub, kRsp, 8);
-    if (taken != nullptr) {
-      code.copy(kRdi, kRsi);
-      code.call(taken);
-      code.copy(kRsi, kRdi);
-    }
-    code.call(touch);
-    code.operate(kAdd, kRsp, 8);
-  }
-  nothing_more(code);
-  Assembler::aim(is_watched, code.here());
-  code.ret();
-  return begin;
-}
-
-const std::uint8_t* ReplayRoutines::write_room(Assembler& code) {
-  const std::uint8_t* const begin = code.here();
-  code.store(ZS_STATE(now), kNow);
-  code.store(ZS_STATE(slots), kSlots);
-  code.copy(kRdi, kState);
-  write_call_out(code, ZS_STATE(wait_for_room));
-  code.load(kNow, ZS_STATE(now));
-  code.ret();
-  return begin;
-}
-
 /// As Filter does it with are_plain() and pass().
-/// fetches  for kAnyLine
-const std::uint8_t* ReplayRoutines::write_fetch(Assembler& code, std::uint64_t page_mask, bool first, Lines lines,
+const std::uint8_t* ReplayRoutines::write_fetch(Assembler& code, std::uint64_t page_mask, bool first,
                                                 const std::uint8_t* fetches) {
   using Counts = MemorySystem::InlineCounts;
   const std::uint8_t* const begin = code.here();
@@ -308,36 +181,34 @@ const std::uint8_t* ReplayRoutines::write_fetch(Assembler& code, std::uint64_t p
   Assembler::aim(no_line, code.here());
   Assembler::aim(no_page, code.here());
   // As Filter::touch_code() does it with way hints.
-  if (lines != kNewestLine) {
-    static_assert(sizeof(WayHint) == 32);
-    code.load(kRdi, ZS_STATE(hot_code));
-    code.copy(kRax, kRsi, kDword);
-    code.shift_left(kRax, 5, kDword);
-    code.operate(kAnd, kRax, static_cast<std::int32_t>((WayHints::kEntries - 1) * sizeof(WayHint)), kDword);
-    code.operate(kCmp, kRsi, Memory{kRdi, offsetof(WayHint, line), kRax});
-    std::uint8_t* const not_hot = code.jump_later(kNotEqual);
-    write_touch(code, kRdi, ZS_STATE(code_stamps), 0);
-    code.copy(kRax, kRsi, kDword);
-    code.operate(kAnd, kRax, static_cast<std::int32_t>(kLinesPerPage - 1), kDword);
-    code.store({kCounts, offsetof(Counts, code), kRax, 8}, kRsi);
-    code.copy(kRax, kRsi);
-    code.shift_right(kRax, kPageBits - kLineBits);
-    code.copy(kRcx, kRax, kDword);
-    code.operate(kAnd, kRcx, static_cast<std::int32_t>(page_mask), kDword);
-    code.store({kCounts, offsetof(Counts, code_pages), kRcx, 8}, kRax);
-    code.increment(ZS_COUNTS(code_known));
-    code.jump(hit);
-    Assembler::aim(not_hot, code.here());
-  }
-  if (lines == kAnyLine && first) {
+  static_assert(sizeof(WayHint) == 32);
+  code.load(kRdi, ZS_STATE(hot_code));
+  code.copy(kRax, kRsi, kDword);
+  code.shift_left(kRax, 5, kDword);
+  code.operate(kAnd, kRax, static_cast<std::int32_t>((WayHints::kEntries - 1) * sizeof(WayHint)), kDword);
+  code.operate(kCmp, kRsi, Memory{kRdi, offsetof(WayHint, line), kRax});
+  std::uint8_t* const not_hot = code.jump_later(kNotEqual);
+  write_touch(code, kRdi, ZS_STATE(code_stamps), 0);
+  code.copy(kRax, kRsi, kDword);
+  code.operate(kAnd, kRax, static_cast<std::int32_t>(kLinesPerPage - 1), kDword);
+  code.store({kCounts, offsetof(Counts, code), kRax, 8}, kRsi);
+  code.copy(kRax, kRsi);
+  code.shift_right(kRax, kPageBits - kLineBits);
+  code.copy(kRcx, kRax, kDword);
+  code.operate(kAnd, kRcx, static_cast<std::int32_t>(page_mask), kDword);
+  code.store({kCounts, offsetof(Counts, code_pages), kRcx, 8}, kRax);
+  code.increment(ZS_COUNTS(code_known));
+  code.jump(hit);
+  Assembler::aim(not_hot, code.here());
+  if (first) {
     code.operate(kSub, kRsp, 8);
     code.call(fetches);
     code.address(kRsp, {kRsp, 8});
     code.jump_if(kEqual, hit);
-  } else if (lines == kAnyLine) {
+    code.ret();
+  } else {
     code.jump(fetches);
   }
-  code.ret();
   return begin;
 }
 

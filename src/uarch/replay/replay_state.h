@@ -17,9 +17,6 @@ namespace zs::uarch {
 struct ReplayState {
   const arch::PathRun* run = nullptr;
   const arch::PathRun* runs_end = nullptr;
-  std::uint64_t now = 0, slots = 0;  // as ThroughputClock has them
-  std::uint64_t room_until = 0;      // slots with which it must wait for room
-  std::uint64_t outcomes = 0;        // as TournamentPredictor has them
   /// Does what the code does not. what: a Callout. Returns whether the whole block is over.
   std::uint64_t (*ask)(ReplayState& state, std::uint32_t what) = nullptr;
   void* simulator = nullptr;  // of whoever is asked
@@ -27,17 +24,7 @@ struct ReplayState {
   const std::uint64_t* values = nullptr;
   std::uint64_t fs = 0, gs = 0;
   std::uint64_t linear = 0;  // of the access that is asked about
-  /// An access that is not hot, by whether it is a store: a hit, or all that it leads to. look: its PlainDescriptor;
-  /// what: its Callout, with the bytes. Returns whether the whole block is over.
-  std::array<std::uint64_t (*)(ReplayState& state, std::uint64_t linear, std::uint64_t descriptor, std::uint32_t what),
-             2>
-      descriptors{};
-  /// A software prefetch; what: its Callout, with the AccessKind. Returns whether the whole block is over.
-  std::uint64_t (*prefetches)(ReplayState& state, std::uint64_t linear, std::uint64_t descriptor,
-                              std::uint32_t what) = nullptr;
-  /// A line of instructions that is not hot; offset: of its instruction, in units from the block's start.
-  std::uint64_t (*lines)(ReplayState& state, std::uint64_t line, std::uint64_t offset, std::uint32_t what) = nullptr;
-  // Where that is not asked: Filter::hits_tags(), Filter::touch_code(), and BranchTargetBuffer::touch().
+  // Filter::hits_tags(), Filter::touch_code(), and BranchTargetBuffer::touch().
   bool (*hits)(MemorySystem::InlineCounts& filter, std::uint64_t linear, std::uint32_t bytes, unsigned store) = nullptr;
   bool (*fetches)(MemorySystem::InlineCounts& filter, std::uint64_t line) = nullptr;
   bool (*touches)(BranchTargetBuffer& targets, std::uint64_t pc) = nullptr;
@@ -48,23 +35,11 @@ struct ReplayState {
   const WayHint* hot_code = nullptr;
   std::uint64_t* code_stamps = nullptr;  // as QuickPages::Inline has them
   std::array<QuickPages::Inline, 2> tlbs{};
-  std::uint64_t* own_outcomes = nullptr;  // whose `outcomes` are
-  std::uint8_t* by_address = nullptr;
-  std::uint8_t* by_outcomes = nullptr;
   BranchTargetBuffer* targets = nullptr;
   std::uint32_t* branch_tags = nullptr;
-  WaitingFootprints::Inline* waiting = nullptr;
   ReturnStack::Inline* returns = nullptr;
-  TargetCache::Inline* last_targets = nullptr;  // null: another one predicts
-  std::array<std::uint8_t, 128> learned{};
-  std::array<std::uint64_t*, 2>
-      mispredicted{};                  // where conditional branches that are, are counted, by whether they are taken
-  std::uint64_t mispredict_units = 0;  // that they take
-  std::uint64_t watched = 0;           // 0: nobody wants to know of each signal when it changes
-  /// ThroughputClock::wait_for_room() or CoreClock's.
+  /// CoreClock::wait_for_room().
   void (*wait_for_room)(ReplayState& state) = nullptr;
-
-  // Of CoreClock alone.
   CoreClock::Inline* clock = nullptr;
   const StoreBuffer::Inline* stores = nullptr;
   std::uint64_t uops = 0, fused = 0;  // of the paths that were replayed
@@ -99,42 +74,22 @@ struct PlainStore {
   }
 };
 
-/// What is known of a load or store in code at depth `fast`, in 64 bits.
-struct PlainDescriptor {
-  std::uint32_t instruction;  // as Access has it
-  std::uint32_t offset;       // when it is dispatched, in units from the block's start
-
-  constexpr std::uint64_t word() const { return std::uint64_t{offset} << 32 | instruction; }
-  static constexpr PlainDescriptor of(std::uint64_t word) {
-    return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)};
-  }
-};
-
 /// What the code asks, in 32 bits.
 struct Callout {
   enum Kind : std::uint8_t {
-    // In program order, or, where an access may take the block's lines of instructions out of L1I, all lines first:
-    Lines,    // `done` of its lines of instructions are fetched, and the next is no hit
-    Access,   // `done` of its accesses are done, and the next hits no quick line
+    Step,     // `done` of the block's steps are done, and the next is not as usual
     Branch,   // a branch that the code does not predict
     Wrong,    // it did, and wrong; and has done nothing else for a taken one
     Resteer,  // right, but the BTB did not know the branch
-    // With CoreClock only; there Lines and Access are Step too.
-    Step,  // `done` of the block's steps are done, and the next is not as usual
-    End    // all of the block is done but for what the clock does at its end, and something has happened in it
+    End       // all of the block is done but for what the clock does at its end, and something has happened in it
   };
   Kind kind;
   std::uint8_t block;  // of the path
   std::uint8_t done;
-  /// Of the access that is asked about, where somebody wants to know; of a prefetch its AccessKind.
-  std::uint8_t bytes = 0;
 
-  constexpr std::uint32_t word() const {
-    return std::uint32_t{bytes} << 24 | std::uint32_t{kind} << 16 | std::uint32_t{block} << 8 | done;
-  }
+  constexpr std::uint32_t word() const { return std::uint32_t{kind} << 16 | std::uint32_t{block} << 8 | done; }
   static constexpr Callout of(std::uint32_t word) {
-    return {static_cast<Kind>(word >> 16 & 0xFFU), static_cast<std::uint8_t>(word >> 8),
-            static_cast<std::uint8_t>(word), static_cast<std::uint8_t>(word >> 24)};
+    return {static_cast<Kind>(word >> 16), static_cast<std::uint8_t>(word >> 8), static_cast<std::uint8_t>(word)};
   }
 };
 

@@ -97,7 +97,7 @@ struct Together {
 template <typename Clock>
 void StepSimulator<Clock>::tell() {
   memory_.counts(core_.number);
-  if constexpr (kTimed) set_time_signals(signals_, account_, counts_, model_.timing.issue_width);
+  set_time_signals(signals_, account_, counts_, model_.timing.issue_width);
 }
 
 template <typename Clock>
@@ -114,11 +114,9 @@ void StepSimulator<Clock>::close_open() {
 /// The block is about to end.
 template <typename Clock>
 void StepSimulator<Clock>::note_retirement(std::uint32_t block) {
-  if constexpr (kTimed) {
-    if (std::exchange(retirement_of_, book_.forgotten()) != book_.forgotten()) retirement_->forget();
-    if (!retirement_->knows(block)) retirement_->learn(block, book_.placed(block));
-    retirement_->passed(block, core_.clock.units(), core_.clock.events());
-  }
+  if (std::exchange(retirement_of_, book_.forgotten()) != book_.forgotten()) retirement_->forget();
+  if (!retirement_->knows(block)) retirement_->learn(block, book_.placed(block));
+  retirement_->passed(block, core_.clock.units(), core_.clock.events());
 }
 
 template <typename Clock>
@@ -337,6 +335,5 @@ const std::uint64_t* StepSimulator<Clock>::repeat(const Step* step, const std::u
 }
 
 template class StepSimulator<CoreClock>;
-template class StepSimulator<ThroughputClock>;
 
 }  // namespace zs::uarch

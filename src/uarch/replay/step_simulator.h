@@ -1,14 +1,11 @@
 // Simulates the steps of a plan one after the other: asks the memory system and the branch unit in program order, and
 // tells the clock what they said. Every other way to simulate a block comes back to these steps for what it does not do
 // itself.
-//
-// `Clock`: CoreClock, or ThroughputClock where nobody asks for time.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -29,8 +26,6 @@ constexpr std::size_t steps_of(const Step& step) {
 template <typename Clock>
 class StepSimulator {
  public:
-  static constexpr bool kTimed = std::is_same_v<Clock, CoreClock>;
-
   StepSimulator(const StepSimulator&) = delete;
   StepSimulator& operator=(const StepSimulator&) = delete;
 
@@ -50,7 +45,7 @@ class StepSimulator {
   struct TakenBranch {
     std::uint64_t pc = 0;
     bool mispredicted = false;
-    std::uint64_t cycle = 0;  // of the block behind it; 0 where nobody is told of time
+    std::uint64_t cycle = 0;  // of the block behind it
   };
   // chosen: many times the deepest LBR stack, whose filter may let few through.
   static constexpr std::size_t kRemembered = 1024;
@@ -223,9 +218,7 @@ inline void StepSimulator<Clock>::loaded(const Step& step, std::uint64_t now, co
   last_.load = outcome;
   last_.loaded = true;
   if (may_be_tagged()) tag(outcome.latency);
-  if constexpr (kTimed) {
-    core_.clock.load_again(outcome.begun_again());
-  }
+  core_.clock.load_again(outcome.begun_again());
   if (outcome.latency <= l1_cycles_) return;
   const SlotCause level = level_of(outcome);
   if (step.load != kNoLane) core_.clock.load_done(step.load, outcome.latency, level);
@@ -240,10 +233,6 @@ inline void StepSimulator<Clock>::stored(const Step& step, const Outcome& outcom
   last_.store = outcome;
   last_.stored = true;
   if (outcome.waited != 0) core_.clock.store_stall(step.instruction, outcome.waited);
-  // With a store buffer, the memory system has it and says what waited for it.
-  if constexpr (!kTimed) {
-    if (outcome.latency > l1_cycles_) core_.clock.store_missed(step.instruction, outcome.latency);
-  }
 }
 
 template <typename Clock>
@@ -270,12 +259,9 @@ inline void StepSimulator<Clock>::end_block(const Segment& segment, std::uint64_
   if (watches_retirement_) [[unlikely]]
     note_retirement(segment.timing->id());
   core_.clock.end();
-  if constexpr (kTimed) {
-    if (!taken_.empty() && segment.taken) taken_[(taken_count_ - 1) % kRemembered].cycle = core_.clock.start_cycle();
-  }
+  if (!taken_.empty() && segment.taken) taken_[(taken_count_ - 1) % kRemembered].cycle = core_.clock.start_cycle();
 }
 
 extern template class StepSimulator<CoreClock>;
-extern template class StepSimulator<ThroughputClock>;
 
 }  // namespace zs::uarch

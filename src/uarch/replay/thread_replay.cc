@@ -139,29 +139,25 @@ void ThreadReplay<Clock>::play_on() {
 
 template <typename Clock>
 void ThreadReplay<Clock>::watch_retirement(bool on) {
-  if constexpr (kTimed) {
-    watches_retirement_ = on;
-    if (on && !retirement_) retirement_.emplace(model_.timing, memory_limits(model_.memory));
-  }
+  watches_retirement_ = on;
+  if (on && !retirement_) retirement_.emplace(model_.timing, memory_limits(model_.memory));
 }
 
 template <typename Clock>
 std::uint64_t ThreadReplay<Clock>::waited_for(std::uint64_t cycles_ago) const {
-  if constexpr (kTimed) {
-    if (!watches_retirement_) return 0;
-    // What delayed the block under way has been told already, and it has not passed yet.
-    std::uint64_t now = core_.clock.units();
-    if (open_ != nullptr) {
-      for (const CoreClock::Event& event : core_.clock.events()) now += event.is_load ? 0 : event.time;
-    }
-    const std::uint64_t then = now - std::min(now, cycles_ago * kUnitsPerCycle);
-    if (then < core_.clock.units()) return retirement_->waiting_at(then);
-    std::uint64_t delayed_until = core_.clock.units();
-    for (const CoreClock::Event& event : core_.clock.events()) {
-      if (open_ == nullptr || event.is_load) continue;
-      delayed_until += event.time;
-      if (then < delayed_until && event.at < open_->instructions) return book_.placed(open_->id)[event.at].pc;
-    }
+  if (!watches_retirement_) return 0;
+  // What delayed the block under way has been told already, and it has not passed yet.
+  std::uint64_t now = core_.clock.units();
+  if (open_ != nullptr) {
+    for (const CoreClock::Event& event : core_.clock.events()) now += event.is_load ? 0 : event.time;
+  }
+  const std::uint64_t then = now - std::min(now, cycles_ago * kUnitsPerCycle);
+  if (then < core_.clock.units()) return retirement_->waiting_at(then);
+  std::uint64_t delayed_until = core_.clock.units();
+  for (const CoreClock::Event& event : core_.clock.events()) {
+    if (open_ == nullptr || event.is_load) continue;
+    delayed_until += event.time;
+    if (then < delayed_until && event.at < open_->instructions) return book_.placed(open_->id)[event.at].pc;
   }
   return 0;
 }
@@ -268,11 +264,7 @@ void ThreadReplay<Clock>::replay_alone(std::span<const arch::PathRun> runs, cons
       if (run == last) break;
       if (const SimpleBlock* const simple = book_.simple(run->path)) {
         const std::uint64_t* const words = words_of(*run, values).data();
-        if constexpr (kTimed) {
-          replay_timed(simple, *run, words, filter_, core);
-        } else {
-          replay_simple(simple, *run, words, filter_, core);
-        }
+        replay_simple(simple, *run, words, filter_, core);
         ++core.work.by_block;
         if (core.code != nullptr) core.code->played(run->path, book_.simple_path(run->path));
         continue;
@@ -350,6 +342,5 @@ bool ThreadReplay<Clock>::replay_until(const arch::PathRun& run, const arch::Slo
 }
 
 template class ThreadReplay<CoreClock>;
-template class ThreadReplay<ThroughputClock>;
 
 }  // namespace zs::uarch

@@ -1,7 +1,5 @@
 // Replays what a thread did on a core of the machine: follows the plans of the code book, by code, by block or by step,
 // in the order in which the runner or the quantum_scheduler says.
-//
-// `Clock`: CoreClock, or ThroughputClock where nobody asks for time.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +45,6 @@ class OutcomeKeeper final : public arch::RunWatcher {
 template <typename Clock>
 class ThreadReplay final : public arch::CoreFeed, public CodeSimulator<Clock> {
  public:
-  using StepSimulator<Clock>::kTimed;
   using StepSimulator<Clock>::tell;
 
   /// number  of threads attached before
@@ -154,7 +151,6 @@ class ThreadReplay final : public arch::CoreFeed, public CodeSimulator<Clock> {
   using StepSimulator<Clock>::close_open;
   using StepSimulator<Clock>::dispatch_of;
   using BlockSimulator<Clock>::replay_simple;
-  using BlockSimulator<Clock>::replay_timed;
   using typename CodeSimulator<Clock>::WatchedBlock;
   using CodeSimulator<Clock>::watch_;
   using CodeSimulator<Clock>::words_of;

@@ -31,23 +31,20 @@ const kernels::Bytes kLoadsAndJump = {0x48, 0x8B, 0x07, 0x48, 0x8B, 0x1E,  // mo
 const kernels::Bytes kLockAndJump = {0xF0, 0x48, 0xFF, 0x00, 0xEB, 0xFA};  // lock inc qword [rax]; jmp
 
 /// What a ModelledMachine is made of, with its parts at hand.
-template <typename Clock>
 class ThreadReplayTest : public testing::Test {
  protected:
-  static constexpr Depth kDepth = std::is_same_v<Clock, ThroughputClock> ? Depth::Fast : Depth::Full;
-
   void make(std::size_t code_bytes, std::size_t threads = 1, std::uint64_t quantum = 0, unsigned cores = 1) {
     for (unsigned core = 0; core < cores; ++core)
-      cores_.push_back(std::make_unique<ReplayCore<Clock>>(model_, core, code_bytes));
-    memory_ = MemorySystem::make(model_.memory, {.cores = cores, .store_buffer = kDepth == Depth::Full});
-    scheduler_ = std::make_unique<QuantumScheduler<Clock>>(cores_, quantum);
+      cores_.push_back(std::make_unique<ReplayCore<CoreClock>>(model_, core, code_bytes));
+    memory_ = MemorySystem::make(model_.memory, {.cores = cores});
+    scheduler_ = std::make_unique<QuantumScheduler<CoreClock>>(cores_, quantum);
     for (std::size_t i = 0; i < threads; ++i)
       players_.push_back(
-          std::make_unique<ThreadReplay<Clock>>(model_, book_, *memory_, *cores_[i % cores], *scheduler_, i, 1));
+          std::make_unique<ThreadReplay<CoreClock>>(model_, book_, *memory_, *cores_[i % cores], *scheduler_, i, 1));
   }
   void TearDown() override { players_.clear(); }
 
-  ThreadReplay<Clock>& simulator(std::size_t number = 0) { return *players_[number]; }
+  ThreadReplay<CoreClock>& simulator(std::size_t number = 0) { return *players_[number]; }
   SimulationWork work() const { return cores_[0]->work_so_far(); }
 
   /// Describes code from its first to its last instruction; a branch at its end is taken, to the first.
@@ -73,77 +70,61 @@ class ThreadReplayTest : public testing::Test {
 
   static constexpr std::size_t kRoom = std::size_t{1} << 20;
 
-  CoreModel model_ = [] {
-    CoreModel model = *find_core_model("skylake-server");
-    if (kDepth == Depth::Fast) model.branch = without_path(model.branch);
-    return model;
-  }();
-  CodeBook book_{model_, kDepth == Depth::Fast ? TimingDetail::Bounds : TimingDetail::All, 0};
+  const CoreModel& model_ = *find_core_model("skylake-server");
+  CodeBook book_{model_, 0};
   std::unique_ptr<MemorySystem> memory_;
-  std::vector<std::unique_ptr<ReplayCore<Clock>>> cores_;
-  std::unique_ptr<QuantumScheduler<Clock>> scheduler_;
-  std::vector<std::unique_ptr<ThreadReplay<Clock>>> players_;
+  std::vector<std::unique_ptr<ReplayCore<CoreClock>>> cores_;
+  std::unique_ptr<QuantumScheduler<CoreClock>> scheduler_;
+  std::vector<std::unique_ptr<ThreadReplay<CoreClock>>> players_;
 };
-
-class ClockNames {
- public:
-  template <typename Clock>
-  // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest asks for it by this name
-  static std::string GetName(int /*number*/) {
-    return std::is_same_v<Clock, ThroughputClock> ? "fast" : "full";
-  }
-};
-using Clocks = testing::Types<ThroughputClock, CoreClock>;
-TYPED_TEST_SUITE(ThreadReplayTest, Clocks, ClockNames);
-using FullThreadPlayerTest = ThreadReplayTest<CoreClock>;
 
 // Step by step are replayed: the first run of a path, of which nothing is known before, and the last of each batch,
 // because somebody may ask what became of its instruction.
 
-TYPED_TEST(ThreadReplayTest, RunsCodeAfterTwelveRunsByHand) {
-  if (const std::string missing = missing_for_code(this->kDepth); !missing.empty()) GTEST_SKIP() << missing;
-  this->make(this->kRoom);
-  this->describe(0, kLoadAndJump);
-  this->run(0, 100, {kThreadData});
-  EXPECT_EQ(this->work().by_block, 12U);
-  EXPECT_EQ(this->work().by_code, 86U);
-  EXPECT_EQ(this->work().by_step, 2U);
-  EXPECT_EQ(this->count(CoreSignal::Loads), 100U);
+TEST_F(ThreadReplayTest, RunsCodeAfterTwelveRunsByHand) {
+  if (const std::string missing = missing_for_code(); !missing.empty()) GTEST_SKIP() << missing;
+  make(kRoom);
+  describe(0, kLoadAndJump);
+  run(0, 100, {kThreadData});
+  EXPECT_EQ(work().by_block, 12U);
+  EXPECT_EQ(work().by_code, 86U);
+  EXPECT_EQ(work().by_step, 2U);
+  EXPECT_EQ(count(CoreSignal::Loads), 100U);
 }
 
-TYPED_TEST(ThreadReplayTest, PlaysWholeBlocksWithoutRoomForCode) {
-  this->make(0);
-  this->describe(0, kLoadAndJump);
-  this->run(0, 100, {kThreadData});
-  EXPECT_EQ(this->work().by_block, 98U);
-  EXPECT_EQ(this->work().by_code, 0U);
-  EXPECT_EQ(this->work().by_step, 2U);
+TEST_F(ThreadReplayTest, PlaysWholeBlocksWithoutRoomForCode) {
+  make(0);
+  describe(0, kLoadAndJump);
+  run(0, 100, {kThreadData});
+  EXPECT_EQ(work().by_block, 98U);
+  EXPECT_EQ(work().by_code, 0U);
+  EXPECT_EQ(work().by_step, 2U);
 }
 
-TYPED_TEST(ThreadReplayTest, StepsThroughALockedInstruction) {
-  this->make(this->kRoom);
-  this->describe(0, kLockAndJump);
-  this->run(0, 100, {kThreadData, kThreadData});
-  EXPECT_EQ(this->work().by_step, 100U);
-  EXPECT_EQ(this->count(CoreSignal::LockedLoads), 100U);
+TEST_F(ThreadReplayTest, StepsThroughALockedInstruction) {
+  make(kRoom);
+  describe(0, kLockAndJump);
+  run(0, 100, {kThreadData, kThreadData});
+  EXPECT_EQ(work().by_step, 100U);
+  EXPECT_EQ(count(CoreSignal::LockedLoads), 100U);
 }
 
-TYPED_TEST(ThreadReplayTest, IsAskedOfEachLoadThatMissesAndOfNoneThatHits) {
-  if (const std::string missing = missing_for_code(this->kDepth); !missing.empty()) GTEST_SKIP() << missing;
-  this->make(this->kRoom);
-  this->describe(0, kLoadAndJump);
-  this->run(0, 5000, {kThreadData});  // until the line has arrived
-  const std::uint64_t before = this->work().callouts;
-  this->run(0, 100, {kThreadData});
-  EXPECT_EQ(this->work().callouts, before);
-  for (std::uint64_t line = 1; line <= 50; ++line) this->run(0, 2, {kThreadData + line * 4096 * 3});
-  EXPECT_GE(this->work().callouts, before + 50);
+TEST_F(ThreadReplayTest, IsAskedOfEachLoadThatMissesAndOfNoneThatHits) {
+  if (const std::string missing = missing_for_code(); !missing.empty()) GTEST_SKIP() << missing;
+  make(kRoom);
+  describe(0, kLoadAndJump);
+  run(0, 5000, {kThreadData});  // until the line has arrived
+  const std::uint64_t before = work().callouts;
+  run(0, 100, {kThreadData});
+  EXPECT_EQ(work().callouts, before);
+  for (std::uint64_t line = 1; line <= 50; ++line) run(0, 2, {kThreadData + line * 4096 * 3});
+  EXPECT_GE(work().callouts, before + 50);
 }
 
 /// MemorySystem::early_load(): two lines that take turns at one place in the table of way hints, one of them at a time
 /// in it.
-TEST_F(FullThreadPlayerTest, IsNotAskedOfALoadThatHitsALineWhichIsNotHot) {
-  if (const std::string missing = missing_for_code(kDepth); !missing.empty()) GTEST_SKIP() << missing;
+TEST_F(ThreadReplayTest, IsNotAskedOfALoadThatHitsALineWhichIsNotHot) {
+  if (const std::string missing = missing_for_code(); !missing.empty()) GTEST_SKIP() << missing;
   make(kRoom);
   describe(0, kLoadsAndJump);
   const std::vector<std::uint64_t> addresses = {kThreadData, kThreadData + WayHints::kEntries * kLineBytes};
@@ -154,99 +135,99 @@ TEST_F(FullThreadPlayerTest, IsNotAskedOfALoadThatHitsALineWhichIsNotHot) {
   EXPECT_EQ(count(CoreSignal::Loads), 2 * 5100U);
 }
 
-TYPED_TEST(ThreadReplayTest, HasCodeForAPathThatIsDescribedAgainUnderAnotherNumber) {
-  if (const std::string missing = missing_for_code(this->kDepth); !missing.empty()) GTEST_SKIP() << missing;
-  this->make(this->kRoom);
-  this->describe(0, kLoadAndJump);
-  this->run(0, 100, {kThreadData});
-  const SimulationWork before = this->work();
-  this->describe(7, kLoadAndJump);
-  this->run(7, 100, {kThreadData});
-  EXPECT_EQ(this->work().by_block - before.by_block, 1U);
-  EXPECT_EQ(this->work().by_code - before.by_code, 98U);
+TEST_F(ThreadReplayTest, HasCodeForAPathThatIsDescribedAgainUnderAnotherNumber) {
+  if (const std::string missing = missing_for_code(); !missing.empty()) GTEST_SKIP() << missing;
+  make(kRoom);
+  describe(0, kLoadAndJump);
+  run(0, 100, {kThreadData});
+  const SimulationWork before = work();
+  describe(7, kLoadAndJump);
+  run(7, 100, {kThreadData});
+  EXPECT_EQ(work().by_block - before.by_block, 1U);
+  EXPECT_EQ(work().by_code - before.by_code, 98U);
 }
 
-TYPED_TEST(ThreadReplayTest, PlaysTheNewPathWhereItsNumberIsTakenAgain) {
-  this->make(this->kRoom);
-  this->describe(0, kLoadAndJump);
-  this->run(0, 50, {kThreadData});
-  this->describe(0, kLoadsAndJump);
-  this->run(0, 50, {kThreadData, kThreadData + 8});
-  EXPECT_EQ(this->count(CoreSignal::Loads), 150U);
+TEST_F(ThreadReplayTest, PlaysTheNewPathWhereItsNumberIsTakenAgain) {
+  make(kRoom);
+  describe(0, kLoadAndJump);
+  run(0, 50, {kThreadData});
+  describe(0, kLoadsAndJump);
+  run(0, 50, {kThreadData, kThreadData + 8});
+  EXPECT_EQ(count(CoreSignal::Loads), 150U);
 }
 
-TYPED_TEST(ThreadReplayTest, GoesOnWithABlockThatThePathBeforeLeftOpen) {
-  this->make(this->kRoom);
-  this->describe(0, {0x90});                               // nop: no branch, so the block goes on
-  this->describe(1, kLoadAndJump, kernels::kCode + 1);     // behind it
-  this->describe(2, kLoadAndJump, kernels::kCode + 0x80);  // elsewhere
-  this->run(0, 1, {kThreadData});
-  ASSERT_NE(this->simulator().open(), nullptr);
-  EXPECT_EQ(this->simulator().open()->instructions, 1U);
-  this->run(1, 1, {kThreadData});
-  EXPECT_TRUE(this->simulator().between_blocks());
-  this->run(0, 1, {kThreadData});
-  EXPECT_FALSE(this->simulator().between_blocks());
-  this->run(2, 1, {kThreadData});  // the open block ends where it is
-  EXPECT_TRUE(this->simulator().between_blocks());
-  EXPECT_EQ(this->count(CoreSignal::Loads), 2U);
+TEST_F(ThreadReplayTest, GoesOnWithABlockThatThePathBeforeLeftOpen) {
+  make(kRoom);
+  describe(0, {0x90});                               // nop: no branch, so the block goes on
+  describe(1, kLoadAndJump, kernels::kCode + 1);     // behind it
+  describe(2, kLoadAndJump, kernels::kCode + 0x80);  // elsewhere
+  run(0, 1, {kThreadData});
+  ASSERT_NE(simulator().open(), nullptr);
+  EXPECT_EQ(simulator().open()->instructions, 1U);
+  run(1, 1, {kThreadData});
+  EXPECT_TRUE(simulator().between_blocks());
+  run(0, 1, {kThreadData});
+  EXPECT_FALSE(simulator().between_blocks());
+  run(2, 1, {kThreadData});  // the open block ends where it is
+  EXPECT_TRUE(simulator().between_blocks());
+  EXPECT_EQ(count(CoreSignal::Loads), 2U);
 }
 
-TYPED_TEST(ThreadReplayTest, EndsItsBlockAndKeepsItsCountsWhenAnotherTakesTheCore) {
-  this->make(this->kRoom, 2);
-  this->describe(0, {0x90});
-  this->describe(1, kLoadAndJump, kernels::kCode + 0x100);
-  this->run(1, 3, {kThreadData});
-  this->run(0, 1, {kThreadData});
-  EXPECT_FALSE(this->simulator(0).between_blocks());
-  this->run(1, 5, {kThreadData}, 1);
-  EXPECT_TRUE(this->simulator(0).between_blocks());
-  EXPECT_EQ(this->count(CoreSignal::Loads, 0), 3U);
-  EXPECT_EQ(this->count(CoreSignal::Loads, 1), 5U);
+TEST_F(ThreadReplayTest, EndsItsBlockAndKeepsItsCountsWhenAnotherTakesTheCore) {
+  make(kRoom, 2);
+  describe(0, {0x90});
+  describe(1, kLoadAndJump, kernels::kCode + 0x100);
+  run(1, 3, {kThreadData});
+  run(0, 1, {kThreadData});
+  EXPECT_FALSE(simulator(0).between_blocks());
+  run(1, 5, {kThreadData}, 1);
+  EXPECT_TRUE(simulator(0).between_blocks());
+  EXPECT_EQ(count(CoreSignal::Loads, 0), 3U);
+  EXPECT_EQ(count(CoreSignal::Loads, 1), 5U);
 }
 
-TYPED_TEST(ThreadReplayTest, BeginsNoBlockBeforeTheCycleThatItWaitsFor) {
-  this->make(this->kRoom);
-  this->describe(0, kLoadAndJump);
-  this->run(0, 10, {kThreadData});
-  const std::uint64_t cycle = this->simulator().played_until() + 100'000;
-  this->simulator().wait_until(cycle);
-  EXPECT_EQ(this->simulator().played_until(), cycle);
-  this->run(0, 1, {kThreadData});
-  EXPECT_GE(this->simulator().played_until(), cycle);
+TEST_F(ThreadReplayTest, BeginsNoBlockBeforeTheCycleThatItWaitsFor) {
+  make(kRoom);
+  describe(0, kLoadAndJump);
+  run(0, 10, {kThreadData});
+  const std::uint64_t cycle = simulator().played_until() + 100'000;
+  simulator().wait_until(cycle);
+  EXPECT_EQ(simulator().played_until(), cycle);
+  run(0, 1, {kThreadData});
+  EXPECT_GE(simulator().played_until(), cycle);
 }
 
-TYPED_TEST(ThreadReplayTest, RemembersWhichTakenBranchesWereMispredicted) {
-  this->make(this->kRoom);
+TEST_F(ThreadReplayTest, RemembersWhichTakenBranchesWereMispredicted) {
+  make(kRoom);
   const std::uint64_t pc = kernels::kCode + 3;  // of the jump
-  this->describe(0, kLoadAndJump);
-  this->run(0, 20, {kThreadData});
-  EXPECT_FALSE(this->simulator().was_mispredicted(0, pc));  // nobody asked for it
-  this->simulator().remember_branches();
-  const SimulationWork before = this->work();
+  describe(0, kLoadAndJump);
+  run(0, 20, {kThreadData});
+  EXPECT_FALSE(simulator().was_mispredicted(0, pc));  // nobody asked for it
+  simulator().remember_branches();
+  const SimulationWork before = work();
   kernels::Bytes conditional = kLoadAndJump;
   conditional[3] = 0x75;  // jne
-  this->describe(1, conditional, kernels::kCode + 0x200);
-  this->run(1, 1, {kThreadData});  // taken for the first time
-  EXPECT_TRUE(this->simulator().last_mispredicted());
-  EXPECT_TRUE(this->simulator().was_mispredicted(0, kernels::kCode + 0x203));
-  EXPECT_FALSE(this->simulator().was_mispredicted(0, pc));
-  this->run(0, 30, {kThreadData});
-  EXPECT_FALSE(this->simulator().was_mispredicted(0, pc));
-  EXPECT_TRUE(this->simulator().was_mispredicted(30, kernels::kCode + 0x203));
-  EXPECT_EQ(this->work().by_step - before.by_step, 31U);  // code remembers nothing
+  describe(1, conditional, kernels::kCode + 0x200);
+  run(1, 1, {kThreadData});  // taken for the first time
+  EXPECT_TRUE(simulator().last_mispredicted());
+  EXPECT_TRUE(simulator().was_mispredicted(0, kernels::kCode + 0x203));
+  EXPECT_FALSE(simulator().was_mispredicted(0, pc));
+  run(0, 30, {kThreadData});
+  EXPECT_FALSE(simulator().was_mispredicted(0, pc));
+  EXPECT_TRUE(simulator().was_mispredicted(30, kernels::kCode + 0x203));
+  EXPECT_EQ(work().by_step - before.by_step, 31U);  // code remembers nothing
 }
 
-TYPED_TEST(ThreadReplayTest, TellsOfTheLastRunsLoadAndOfNoEarlierOne) {
-  this->make(this->kRoom);
-  this->describe(0, {0x48, 0x8B, 0x07});  // mov rax, [rdi]
-  this->describe(1, {0x90}, kernels::kCode + 3);
-  this->run(0, 1, {kThreadData});
-  EXPECT_TRUE(this->simulator().last_load().present);
-  EXPECT_EQ(this->simulator().last_load().source.level, arch::DataLevel::Dram);
-  EXPECT_FALSE(this->simulator().last_store().present);
-  this->run(1, 1, {kThreadData});
-  EXPECT_FALSE(this->simulator().last_load().present);
+TEST_F(ThreadReplayTest, TellsOfTheLastRunsLoadAndOfNoEarlierOne) {
+  make(kRoom);
+  describe(0, {0x48, 0x8B, 0x07});  // mov rax, [rdi]
+  describe(1, {0x90}, kernels::kCode + 3);
+  run(0, 1, {kThreadData});
+  EXPECT_TRUE(simulator().last_load().present);
+  EXPECT_EQ(simulator().last_load().source.level, arch::DataLevel::Dram);
+  EXPECT_FALSE(simulator().last_store().present);
+  run(1, 1, {kThreadData});
+  EXPECT_FALSE(simulator().last_load().present);
 }
 
 /// Writes down what it is told.
@@ -256,60 +237,60 @@ class Notes final : public arch::RunWatcher {
   std::vector<std::pair<std::size_t, std::size_t>> told;
 };
 
-TYPED_TEST(ThreadReplayTest, TellsAWatcherOfTheInstructionThatMissedAlone) {
-  this->make(this->kRoom);
-  this->describe(0, kLoadsAndJump);
-  this->run(0, 100, {kThreadData, kThreadData + 8});
+TEST_F(ThreadReplayTest, TellsAWatcherOfTheInstructionThatMissedAlone) {
+  make(kRoom);
+  describe(0, kLoadsAndJump);
+  run(0, 100, {kThreadData, kThreadData + 8});
   const std::vector<arch::PathRun> runs{{.path = 0, .slots = 0}, {.path = 0, .slots = 2}, {.path = 0, .slots = 0}};
   const std::vector<std::uint64_t> addresses{kThreadData, kThreadData + 8, kThreadData, kThreadData + 0x20'0000};
   arch::SignalSet dram;
   dram.set(static_cast<std::size_t>(CoreSignal::LoadDram));
   Notes notes;
-  const SimulationWork before = this->work();
-  ASSERT_TRUE(this->simulator().run_watched(runs, {.slots = addresses.data(), .listed = {}}, dram, notes));
+  const SimulationWork before = work();
+  ASSERT_TRUE(simulator().run_watched(runs, {.slots = addresses.data(), .listed = {}}, dram, notes));
   EXPECT_EQ(notes.told, (std::vector<std::pair<std::size_t, std::size_t>>{{1, 1}}));
-  if (missing_for_code(this->kDepth).empty()) {
-    EXPECT_EQ(this->work().by_code - before.by_code, 3U);
+  if (missing_for_code().empty()) {
+    EXPECT_EQ(work().by_code - before.by_code, 3U);
   }
 }
 
-TYPED_TEST(ThreadReplayTest, IsWatchedBehindWhatWaitsForOtherCores) {
-  this->make(this->kRoom, 2, 1000, 2);
-  this->describe(0, kLoadAndJump);
-  this->run(0, 1, {kThreadData});
+TEST_F(ThreadReplayTest, IsWatchedBehindWhatWaitsForOtherCores) {
+  make(kRoom, 2, 1000, 2);
+  describe(0, kLoadAndJump);
+  run(0, 1, {kThreadData});
   const std::vector<arch::PathRun> runs{{.path = 0}};
   const std::uint64_t address = kThreadData + 0x20'0000;
   arch::SignalSet dram;
   dram.set(static_cast<std::size_t>(CoreSignal::LoadDram));
   Notes notes;
-  EXPECT_TRUE(this->simulator().run_watched(runs, {.slots = &address, .listed = {}}, dram, notes));
+  EXPECT_TRUE(simulator().run_watched(runs, {.slots = &address, .listed = {}}, dram, notes));
   EXPECT_EQ(notes.told, (std::vector<std::pair<std::size_t, std::size_t>>{{0, 0}}));
-  EXPECT_EQ(this->simulator().signals()[CoreSignal::LoadDram], 2U);
+  EXPECT_EQ(simulator().signals()[CoreSignal::LoadDram], 2U);
 }
 
-TYPED_TEST(ThreadReplayTest, WaitsForTheOtherCoreAndThenRunsCode) {
-  if (const std::string missing = missing_for_code(this->kDepth); !missing.empty()) GTEST_SKIP() << missing;
-  this->make(this->kRoom, 2, 1000, 2);
-  this->describe(0, kLoadAndJump);
-  this->run(0, 1000, {kThreadData});
-  EXPECT_TRUE(this->simulator().lags());
-  EXPECT_EQ(this->count(CoreSignal::Loads), 0U);
-  this->simulator().play_on();
-  EXPECT_FALSE(this->simulator().lags());
-  EXPECT_EQ(this->count(CoreSignal::Loads), 1000U);
-  EXPECT_GT(this->work().by_code, 900U);  // nobody else has anything to do
+TEST_F(ThreadReplayTest, WaitsForTheOtherCoreAndThenRunsCode) {
+  if (const std::string missing = missing_for_code(); !missing.empty()) GTEST_SKIP() << missing;
+  make(kRoom, 2, 1000, 2);
+  describe(0, kLoadAndJump);
+  run(0, 1000, {kThreadData});
+  EXPECT_TRUE(simulator().lags());
+  EXPECT_EQ(count(CoreSignal::Loads), 0U);
+  simulator().play_on();
+  EXPECT_FALSE(simulator().lags());
+  EXPECT_EQ(count(CoreSignal::Loads), 1000U);
+  EXPECT_GT(work().by_code, 900U);  // nobody else has anything to do
 }
 
-TYPED_TEST(ThreadReplayTest, LosesTranslationsOfWhatIsUnmapped) {
-  this->make(this->kRoom);
-  this->describe(0, kLoadAndJump);
-  this->run(0, 100, {kThreadData});
-  const std::uint64_t walks = this->count(CoreSignal::DtlbLoadWalk);
-  this->run(0, 100, {kThreadData});
-  EXPECT_EQ(this->count(CoreSignal::DtlbLoadWalk), walks);
-  this->simulator().unmapped(kThreadData, kThreadData + 4096);
-  this->run(0, 100, {kThreadData});
-  EXPECT_EQ(this->count(CoreSignal::DtlbLoadWalk), walks + 1);
+TEST_F(ThreadReplayTest, LosesTranslationsOfWhatIsUnmapped) {
+  make(kRoom);
+  describe(0, kLoadAndJump);
+  run(0, 100, {kThreadData});
+  const std::uint64_t walks = count(CoreSignal::DtlbLoadWalk);
+  run(0, 100, {kThreadData});
+  EXPECT_EQ(count(CoreSignal::DtlbLoadWalk), walks);
+  simulator().unmapped(kThreadData, kThreadData + 4096);
+  run(0, 100, {kThreadData});
+  EXPECT_EQ(count(CoreSignal::DtlbLoadWalk), walks + 1);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ void TimedCodeWriter::write_block(const SimpleBlock& block, const SimpleBlock* b
   for (std::size_t i = 0; i != steps.size(); ++i) {
     const Step& step = steps[i];
     if (step.kind == StepKind::Fetch) {
-      if (!write_line(block, before, (step.at >> kLineBits) - block.first_line, ReplayRoutines::kAnyLine)) continue;
+      if (!write_line(block, before, (step.at >> kLineBits) - block.first_line)) continue;
     } else {
       write_access(step, block.descriptor[descriptor], descriptor, *segment.timing);
       ++descriptor;
@@ -142,11 +142,10 @@ void TimedCodeWriter::write_older(const BlockTiming& timing, std::size_t store) 
   code_.store(ZS_STATE(older), kRax, kDword);
 }
 
-bool TimedCodeWriter::write_conditional(const SimpleBlock& block) {
+void TimedCodeWriter::write_conditional(const SimpleBlock& block) {
   code_.constant(kRsi, block.hash);
   code_.constant(kRdx, block.footprint | (block.taken ? 1U << 16 : 0U));
   code_.call(routines_.conditional);
-  return true;
 }
 
 /// As CoreClock::end() does it.

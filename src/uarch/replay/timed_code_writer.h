@@ -1,6 +1,6 @@
-// The code of paths at depth `full`: what ThreadReplay::replay_timed() and CoreClock do for any path, written out for
-// one in which all accesses hit and no store is met. Each block's map is a few vector instructions then, without a look
-// at which registers it reads.
+// The code of paths: what BlockSimulator::replay_simple() and CoreClock do for any path, written out for one in which
+// all accesses hit and no store is met. Each block's map is a few vector instructions then, without a look at which
+// registers it reads.
 #pragma once
 
 #include "uarch/replay/replay_code_writer.h"
@@ -40,7 +40,7 @@ class TimedCodeWriter final : public ReplayCodeWriter {
   void join_register(std::uint8_t name, BlockTiming::Latency later);
   void write_ready(const BlockTiming& timing, std::size_t store);
   void write_older(const BlockTiming& timing, std::size_t store);
-  bool write_conditional(const SimpleBlock& block) override;
+  void write_conditional(const SimpleBlock& block) override;
   void write_passing(const BlockTiming& timing);
   void write_results(const BlockTiming& timing);
   void write_bound(const BlockTiming& timing);

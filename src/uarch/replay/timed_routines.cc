@@ -126,9 +126,9 @@ const std::uint8_t* TimedRoutines::write_store(Assembler& code, const ReplayRout
   const std::uint8_t* const begin = code.here();
   code.operate(kSub, kRsp, 8);
   code.store(ZS_STATE(linear), kRax);
-  code.call(common.descriptor[1]);
+  code.call(common.store);
   std::uint8_t* const is_hot = code.jump_later(kEqual);
-  code.call(common.look_again[1]);
+  code.call(common.store_again);
   std::uint8_t* const no_hit = code.jump_later(kNotEqual);
   Assembler::aim(is_hot, code.here());
   code.copy(kRdi, kState);

@@ -213,7 +213,7 @@ struct Bounds {
   bool fits_loop = false;
 
   Bounds(const TimingParameters& core, std::span<const PlacedInstruction> block, std::span<const InstructionCost> costs,
-         bool taken, TimingDetail detail) {
+         bool taken) {
     std::uint32_t jumps_taken = 0;
     for (std::size_t i = 0; i < block.size(); ++i) {
       const BranchKind branch = block[i].shape.branch;
@@ -242,7 +242,7 @@ struct Bounds {
     fits_loop = slots <= core.loop_slots && microcoded == 0;
     from_loop = fits_loop ? std::max(loop_units(core, slots), kUnitsPerCycle * jumps_taken) : from_cache;
     issue = slots * (kUnitsPerCycle / core.issue_width);
-    ports = detail == TimingDetail::All ? port_units(costs) : 0;
+    ports = port_units(costs);
   }
 };
 
@@ -279,7 +279,7 @@ std::vector<Issue> issue_sums(std::span<const InstructionCost> costs) {
 
 BoundParts bound_parts(const TimingParameters& core, const MemoryLimits& memory,
                        std::span<const PlacedInstruction> block, bool taken) {
-  const Bounds bounds(core, block, block_costs(core, memory, block), taken, TimingDetail::All);
+  const Bounds bounds(core, block, block_costs(core, memory, block), taken);
   return {.predecode = cycles(bounds.predecode),
           .decode = cycles(bounds.decode),
           .uop_cache = cycles(bounds.from_cache),
@@ -297,7 +297,7 @@ struct BlockTiming::Map {
 };
 
 BlockTiming::BlockTiming(const TimingParameters& core, const MemoryLimits& memory,
-                         std::span<const PlacedInstruction> block, std::uint32_t id, bool taken, TimingDetail detail)
+                         std::span<const PlacedInstruction> block, std::uint32_t id, bool taken)
     : id_(id) {
   CHECK(!block.empty() && block.size() <= kMostInstructions, block.size());
   const std::vector<InstructionCost> costs = block_costs(core, memory, block);
@@ -328,7 +328,7 @@ BlockTiming::BlockTiming(const TimingParameters& core, const MemoryLimits& memor
   cache_slots_ = lines_of_uop_cache(block, costs);
 
   // ---- the bounds
-  const Bounds bounds(core, block, costs, taken, detail);
+  const Bounds bounds(core, block, costs, taken);
   microcode_slots_ = bounds.microcode_slots;
   const SlotCause sequenced = bounds.microcoded != 0 ? SlotCause::Microcode : SlotCause::UopCache;
   decoded_ =
@@ -341,8 +341,7 @@ BlockTiming::BlockTiming(const TimingParameters& core, const MemoryLimits& memor
   scheduler_units_ = without_cause(core.scheduler * executed_.units / std::max(1U, found_.uops));
 
   // ---- all that has no fixed size, in one piece
-  Map map;
-  if (detail == TimingDetail::All) map = map_of(block, costs, offsets, loads_, branches_, stores_);
+  Map map = map_of(block, costs, offsets, loads_, branches_, stores_);
   result_lanes_ = static_cast<std::uint16_t>(map.result_lanes);
   lanes_ = static_cast<std::uint16_t>(map.lanes);
   live_ins_ = static_cast<std::uint8_t>(map.inputs.size());

@@ -59,12 +59,6 @@ struct BoundParts {
   double predecode = 0, decode = 0, uop_cache = 0, loop_buffer = 0, issue = 0, ports = 0, divider = 0;
 };
 
-/// How much of a block is computed.
-enum class TimingDetail : std::uint8_t {
-  Bounds,  // slots, uops, dispatch and the front end's bounds: what a clock without registers asks for. No ports, no map
-  All,
-};
-
 class BlockTiming {
  public:
   static constexpr std::size_t kMostInstructions = 64;
@@ -74,7 +68,7 @@ class BlockTiming {
   /// `id`     of the caller's, dense: clocks keep what they know of the block under it
   /// `taken`  whether the branch at its end, if there is one, is taken
   BlockTiming(const TimingParameters& core, const MemoryLimits& memory, std::span<const PlacedInstruction> block,
-              std::uint32_t id, bool taken = true, TimingDetail detail = TimingDetail::All);
+              std::uint32_t id, bool taken = true);
 
   std::uint32_t id() const { return id_; }
   /// What it takes, roughly.
@@ -133,7 +127,6 @@ class BlockTiming {
   std::uint32_t offset(std::size_t instruction) const {
     return static_cast<std::uint32_t>(cells_[offsets_at_ + instruction]);
   }
-  std::size_t load_instruction(std::size_t load) const { return numbers()[load]; }
   std::size_t branch_instruction(std::size_t branch) const { return numbers()[loads_ + branch]; }
   /// The instruction whose dispatch a lane follows: a stall before it delays the lane.
   std::size_t lane_instruction(std::size_t lane) const { return numbers()[loads_ + branches_ + lane]; }

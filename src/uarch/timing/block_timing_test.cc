@@ -47,24 +47,6 @@ TEST_P(EveryBlockTiming, KnowsTheCostOfNearlyAllThatACompilerWrites) {
   EXPECT_LT(static_cast<double>(unknown), static_cast<double>(instructions) * 0.005);
 }
 
-TEST_P(EveryBlockTiming, AnswersAClockWithoutRegistersAlikeAtEitherDetail) {
-  for (const Block& block : libc_blocks(600)) {
-    const BlockTiming all(GetParam().timing, kMemory, block, 7, false);
-    const BlockTiming bounds(GetParam().timing, kMemory, block, 7, false, TimingDetail::Bounds);
-    EXPECT_EQ(bounds.id(), all.id());
-    EXPECT_EQ(bounds.slots(), all.slots());
-    EXPECT_EQ(bounds.uops(), all.uops());
-    EXPECT_EQ(bounds.fused(), all.fused());
-    EXPECT_EQ(bounds.cached().units, all.cached().units);
-    ASSERT_EQ(bounds.instructions(), all.instructions());
-    for (std::size_t i = 0; i < all.instructions(); ++i) EXPECT_EQ(bounds.offset(i), all.offset(i));
-    ASSERT_EQ(bounds.loads(), all.loads());
-    for (std::size_t i = 0; i < all.loads(); ++i) EXPECT_EQ(bounds.load_instruction(i), all.load_instruction(i));
-    ASSERT_GT(all.lanes(), 0U);
-    EXPECT_EQ(bounds.lanes(), 0U);
-  }
-}
-
 // ---- bounds
 // -----------------------------------------------------------------------------------------------------------------
 

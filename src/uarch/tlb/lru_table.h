@@ -133,8 +133,6 @@ class QuickPages {
 
   /// What is in that slot becomes the most recent of its set.
   void touch_slot(std::uint32_t slot) const { own_.stamps[slot] = ++*own_.newest; }
-  /// Where the table has a key that was found just now.
-  std::uint32_t slot_of(std::uint64_t key) const { return own_.hints[key & own_.mask].slot; }
   /// As LruTable::find(), but null also for a key that no hint knows.
   const LruTable::Hint* touch(std::uint64_t key) const {
     const LruTable::Hint* const hint = &own_.hints[key & own_.mask];
