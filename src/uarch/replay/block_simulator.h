@@ -10,39 +10,23 @@
 
 namespace zs::uarch {
 
-template <typename Clock>
-class BlockSimulator : public StepSimulator<Clock> {
+class BlockSimulator : public StepSimulator {
  protected:
-  using StepSimulator<Clock>::StepSimulator;
-  using StepSimulator<Clock>::model_;
-  using StepSimulator<Clock>::l1_cycles_;
-  using StepSimulator<Clock>::book_;
-  using StepSimulator<Clock>::memory_;
-  using StepSimulator<Clock>::core_;
-  using StepSimulator<Clock>::filter_;
-  using StepSimulator<Clock>::signals_;
-  using StepSimulator<Clock>::counts_;
-  using StepSimulator<Clock>::end_block;
-  using StepSimulator<Clock>::note_mispredicted;
+  using StepSimulator::StepSimulator;
 
   /// A run of nothing but simple blocks.
-  template <typename Core>
-  void replay_simple(const SimpleBlock* block, const arch::PathRun& run, const std::uint64_t* words,
-                     MemorySystem::Filter& filter, Core& core);
-  template <typename Core>
-  BranchOutcome replay_branch(const SimpleBlock& block, std::uint64_t next, Core& core);
+  void replay_simple(const SimpleBlock* block, const arch::PathRun& run, const std::uint64_t* words);
+  BranchOutcome replay_branch(const SimpleBlock& block, std::uint64_t next);
   void report_to_clock(const Segment& segment, const BranchOutcome& outcome);
 };
 
 /// The branch that ends a simple block. next: as PathRun has it
-template <typename Clock>
-template <typename Core>
-[[gnu::always_inline]] inline BranchOutcome BlockSimulator<Clock>::replay_branch(const SimpleBlock& block,
-                                                                                 std::uint64_t next, Core& core) {
+[[gnu::always_inline]] inline BranchOutcome BlockSimulator::replay_branch(const SimpleBlock& block,
+                                                                          std::uint64_t next) {
   BranchOutcome outcome;
   if (block.kind == arch::BranchKind::None) return outcome;
   if (block.kind == arch::BranchKind::Conditional) {
-    outcome = core.branches.predict_conditional(block.pc, block.hash, block.footprint, block.taken);
+    outcome = core_.branches.predict_conditional(block.pc, block.hash, block.footprint, block.taken);
     if (outcome.mispredicted) [[unlikely]]
       note_mispredicted(block.kind, block.taken);
   } else {
@@ -55,8 +39,8 @@ template <typename Core>
                                                           : 0,
                              .kind = block.kind,
                              .taken = block.taken};
-    outcome = core.branches.predict_and_update(branch, block.hash,
-                                               indirect ? path_footprint(block.pc, next) : block.footprint);
+    outcome = core_.branches.predict_and_update(branch, block.hash,
+                                                indirect ? path_footprint(block.pc, next) : block.footprint);
     if (outcome.mispredicted) [[unlikely]]
       note_mispredicted(block.kind, true);
   }
@@ -66,9 +50,8 @@ template <typename Core>
 }
 
 /// What became of the branch at the end of the block under way.
-template <typename Clock>
-[[gnu::always_inline]] inline void BlockSimulator<Clock>::report_to_clock(const Segment& segment,
-                                                                          const BranchOutcome& outcome) {
+[[gnu::always_inline]] inline void BlockSimulator::report_to_clock(const Segment& segment,
+                                                                   const BranchOutcome& outcome) {
   if (outcome.mispredicted) [[unlikely]] {
     core_.clock.mispredict(segment.branch);
   } else if (outcome.btb_miss) [[unlikely]] {
@@ -76,28 +59,24 @@ template <typename Clock>
   }
 }
 
-template <typename Clock>
-template <typename Core>
-[[gnu::always_inline]] inline void BlockSimulator<Clock>::replay_simple(const SimpleBlock* block,
-                                                                        const arch::PathRun& run,
-                                                                        const std::uint64_t* words,
-                                                                        MemorySystem::Filter& filter, Core& core) {
+[[gnu::always_inline]] inline void BlockSimulator::replay_simple(const SimpleBlock* block, const arch::PathRun& run,
+                                                                 const std::uint64_t* words) {
   const Plan& plan = book_.plan(run.path, nullptr);
   const Step* step = plan.steps.data();
   for (const Segment& segment : plan.segments) {
-    core.clock.begin(*segment.timing);
-    const bool plain = filter.are_plain(block->first_line, block->lines, block->lines_known);
+    core_.clock.begin(*segment.timing);
+    const bool plain = filter_.are_plain(block->first_line, block->lines, block->lines_known);
     const Step* const end = plan.steps.data() + segment.steps_end;
     for (; step != end; ++step) {
       // An access before it may have taken the line out of L1I, where L2 or LLC include that.
-      if (step->kind == StepKind::Fetch && plain && filter.code_known == block->lines_known) {
-        filter.pass(step->at >> kLineBits, 1);
+      if (step->kind == StepKind::Fetch && plain && filter_.code_known == block->lines_known) {
+        filter_.pass(step->at >> kLineBits, 1);
       } else {
-        words = this->template replay_step<false>(*step, words);
+        words = replay_step<false>(*step, words);
       }
     }
-    report_to_clock(segment, replay_branch(*block++, run.next, core));
-    core.clock.end();
+    report_to_clock(segment, replay_branch(*block++, run.next));
+    core_.clock.end();
   }
   counts_.uops += plan.uops;
   counts_.fused += plan.fused;

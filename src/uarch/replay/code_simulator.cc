@@ -35,9 +35,8 @@ arch::SlotValues values_of(const ReplayState& state) {
 
 }  // namespace
 
-template <typename Clock>
-void CodeSimulator<Clock>::over_up_to(const Plan& plan, const WatchedBlock& block, WatchedPlace& place,
-                                      std::uint64_t line, std::size_t instruction) {
+void CodeSimulator::over_up_to(const Plan& plan, const WatchedBlock& block, WatchedPlace& place, std::uint64_t line,
+                               std::size_t instruction) {
   const Segment& segment = plan.segments[block.segment];
   const std::span<const Step> behind(place.step, plan.steps.data() + segment.steps_end);
   if (!watch_.each) place.told = instruction;
@@ -45,8 +44,7 @@ void CodeSimulator<Clock>::over_up_to(const Plan& plan, const WatchedBlock& bloc
 }
 
 /// Of the first load and the first store of an instruction.
-template <typename Clock>
-void CodeSimulator<Clock>::note_address(const Step& step, const std::uint64_t* words) {
+void CodeSimulator::note_address(const Step& step, const std::uint64_t* words) {
   if (step.kind == StepKind::Fetch) return;
   const std::uint64_t linear = step.form != arch::AccessForm::Listed ? *words : *words != 0 ? words[1] : 0;
   const bool store =
@@ -55,10 +53,8 @@ void CodeSimulator<Clock>::note_address(const Step& step, const std::uint64_t* w
   if (first == 0) first = linear;
 }
 
-template <typename Clock>
-typename CodeSimulator<Clock>::WatchedPlace CodeSimulator<Clock>::begin_watch(const Plan& plan,
-                                                                              const WatchedBlock& block,
-                                                                              std::uint64_t line) {
+CodeSimulator::WatchedPlace CodeSimulator::begin_watch(const Plan& plan, const WatchedBlock& block,
+                                                       std::uint64_t line) {
   const Segment& segment = plan.segments[block.segment];
   const std::span<const Step> steps = plan.steps_of(block.segment);
   WatchedPlace place{.step = steps.data(), .told = segment.continues ? std::size_t{0} - block.first : 0};
@@ -69,8 +65,7 @@ typename CodeSimulator<Clock>::WatchedPlace CodeSimulator<Clock>::begin_watch(co
   return place;
 }
 
-template <typename Clock>
-void CodeSimulator<Clock>::end_watch(const Plan& plan, const WatchedBlock& block, std::uint64_t line) {
+void CodeSimulator::end_watch(const Plan& plan, const WatchedBlock& block, std::uint64_t line) {
   const Segment& segment = plan.segments[block.segment];
   end_block(segment, block.run->next);
   counts_.uops += segment.timing->uops();
@@ -81,18 +76,16 @@ void CodeSimulator<Clock>::end_watch(const Plan& plan, const WatchedBlock& block
 
 /// The clock has begun the block. Its lines below `line` are fetched, and its first `done` accesses are done but not
 /// counted.
-template <typename Clock>
-const std::uint64_t* CodeSimulator<Clock>::watch_block(const Plan& plan, const WatchedBlock& block, std::uint64_t line,
-                                                       std::size_t done, const std::uint64_t* words) {
+const std::uint64_t* CodeSimulator::watch_block(const Plan& plan, const WatchedBlock& block, std::uint64_t line,
+                                                std::size_t done, const std::uint64_t* words) {
   WatchedPlace place = begin_watch(plan, block, line);
   return watch_steps(plan, block, place, line, done, words, [](const Step&, const std::uint64_t*) { return false; });
 }
 
 /// The block's instruction of that number is over, the steps behind it are to come; fetches of lines below `line` were
 /// all counted. under_way: the block; null: it has ended.
-template <typename Clock>
-void CodeSimulator<Clock>::report_to_watcher(const WatchedBlock& block, std::size_t instruction, std::uint64_t line,
-                                             std::span<const Step> behind, const BlockTiming* under_way) {
+void CodeSimulator::report_to_watcher(const WatchedBlock& block, std::size_t instruction, std::uint64_t line,
+                                      std::span<const Step> behind, const BlockTiming* under_way) {
   std::uint64_t sum = 0;
   for (const std::uint8_t signal : watch_.signals) sum += signals_.counts[signal];
   if (watch_.signals.empty() || sum != watch_.sum) {
@@ -117,19 +110,16 @@ void CodeSimulator<Clock>::report_to_watcher(const WatchedBlock& block, std::siz
 }
 
 /// Of the run that is replayed by code, which has that plan.
-template <typename Clock>
-typename CodeSimulator<Clock>::WatchedBlock CodeSimulator<Clock>::watched(const Plan& plan, const ReplayState& state,
-                                                                          const SimpleBlock* blocks,
-                                                                          const SimpleBlock& block) {
+CodeSimulator::WatchedBlock CodeSimulator::watched(const Plan& plan, const ReplayState& state,
+                                                   const SimpleBlock* blocks, const SimpleBlock& block) {
   WatchedBlock watched{
       .run = state.run, .segment = static_cast<std::size_t>(&block - blocks), .first = 0, .counted = blocks};
   for (std::size_t i = 0; i < watched.segment; ++i) watched.first += plan.segments[i].instructions;
   return watched;
 }
 
-template <typename Clock>
-void CodeSimulator<Clock>::run_code(ReplayCode& code, const arch::PathRun*& run, const arch::PathRun* end,
-                                    const arch::SlotValues& values) {
+void CodeSimulator::run_code(ReplayCode& code, const arch::PathRun*& run, const arch::PathRun* end,
+                             const arch::SlotValues& values) {
   ReplayState& state = code.state();
   state.simulator = this;
   state.values = values.slots;
@@ -169,14 +159,13 @@ void CodeSimulator<Clock>::run_code(ReplayCode& code, const arch::PathRun*& run,
 }
 
 /// What ReplayCode asks: the same as replay_simple() does there.
-template <typename Clock>
-std::uint64_t CodeSimulator<Clock>::answer(ReplayState& state, std::uint32_t what) {
+std::uint64_t CodeSimulator::answer(ReplayState& state, std::uint32_t what) {
   auto& simulator = *static_cast<CodeSimulator*>(state.simulator);
   const Callout callout = Callout::of(what);
   const auto [blocks, plan] = simulator.book_.simple_run(state.run->path);
   const SimpleBlock& block = blocks[callout.block];
   const Segment& segment = plan.segments[callout.block];
-  ReplayCore<Clock>& core = simulator.core_;
+  ReplayCore& core = simulator.core_;
   ++core.work.callouts;
   if (!core.clock.under_way()) core.clock.begin_here(*segment.timing);
   const bool is_watched = simulator.watch_.watcher != nullptr && simulator.watch_.changes_in_code;
@@ -189,7 +178,7 @@ std::uint64_t CodeSimulator<Clock>::answer(ReplayState& state, std::uint32_t wha
       }
       simulator.answer_step(state, blocks, plan, callout);
       break;
-    case Callout::Branch: outcome = simulator.replay_branch(block, state.run->next, core); break;
+    case Callout::Branch: outcome = simulator.replay_branch(block, state.run->next); break;
     case Callout::Wrong:
       outcome.mispredicted = true;
       simulator.note_mispredicted(block.kind, block.taken);
@@ -214,9 +203,7 @@ std::uint64_t CodeSimulator<Clock>::answer(ReplayState& state, std::uint32_t wha
 }
 
 /// One step of the block. The code counts it where its path ends, so what is counted here is taken away.
-template <typename Clock>
-void CodeSimulator<Clock>::answer_step(ReplayState& state, const SimpleBlock* blocks, const Plan& plan,
-                                       Callout callout) {
+void CodeSimulator::answer_step(ReplayState& state, const SimpleBlock* blocks, const Plan& plan, Callout callout) {
   const SimpleBlock& block = blocks[callout.block];
   const SimpleBlock* const before = callout.block == 0 ? nullptr : &block - 1;
   const Step& step = plan.steps_of(callout.block)[callout.done];
@@ -230,13 +217,12 @@ void CodeSimulator<Clock>::answer_step(ReplayState& state, const SimpleBlock* bl
     const std::uint64_t store = step.kind == StepKind::Store ? 1 : 0;
     filter_.count(store - 1, 0 - store);
   }
-  this->template replay_step<false>(step, &state.linear);
+  replay_step<false>(step, &state.linear);
 }
 
 /// Those of the path's first blocks, which are over, and of all paths before. The code counts them all where the path
 /// ends.
-template <typename Clock>
-void CodeSimulator<Clock>::count_uops(ReplayState& state, const Plan& plan, std::size_t segments) {
+void CodeSimulator::count_uops(ReplayState& state, const Plan& plan, std::size_t segments) {
   std::uint64_t uops = 0, fused = 0;
   for (const Segment& segment : plan.segments.first(segments)) {
     uops += segment.timing->uops();
@@ -248,9 +234,7 @@ void CodeSimulator<Clock>::count_uops(ReplayState& state, const Plan& plan, std:
 
 /// What is left of the block under way, one step after the other. The code counts its accesses, lines and uops where
 /// its path ends, so what is counted here is taken away.
-template <typename Clock>
-void CodeSimulator<Clock>::watch_rest(ReplayState& state, const SimpleBlock* blocks, const Plan& plan,
-                                      Callout callout) {
+void CodeSimulator::watch_rest(ReplayState& state, const SimpleBlock* blocks, const Plan& plan, Callout callout) {
   const SimpleBlock& block = blocks[callout.block];
   const Segment& segment = plan.segments[callout.block];
   std::size_t lines = 0, accesses = 0;  // that are done
@@ -274,8 +258,7 @@ void CodeSimulator<Clock>::watch_rest(ReplayState& state, const SimpleBlock* blo
 }
 
 /// The block's line of that number is about to be fetched by hand, those before it are.
-template <typename Clock>
-void CodeSimulator<Clock>::undo_fetch(const SimpleBlock& block, const SimpleBlock* before, std::size_t line) {
+void CodeSimulator::undo_fetch(const SimpleBlock& block, const SimpleBlock* before, std::size_t line) {
   if (line != 0) {
     filter_.fetched = block.first_line + line - 1;
   } else if (before != nullptr) {
@@ -287,17 +270,15 @@ void CodeSimulator<Clock>::undo_fetch(const SimpleBlock& block, const SimpleBloc
 }
 
 /// Of the block alone.
-template <typename Clock>
-const std::uint64_t* CodeSimulator<Clock>::words_of_block(const ReplayState& state, const SimpleBlock* blocks,
-                                                          const SimpleBlock& block) {
+const std::uint64_t* CodeSimulator::words_of_block(const ReplayState& state, const SimpleBlock* blocks,
+                                                   const SimpleBlock& block) {
   PathAddresses addresses = book_.addresses(state.run->path);
   addresses.first += looks_before(blocks, block);
   addresses.count = block.descriptors;
   return words_of(addresses, state.values + state.run->slots, values_of(state)).data();
 }
 
-template <typename Clock>
-void CodeSimulator<Clock>::watch_run(const arch::PathRun& run, std::span<const std::uint64_t> words) {
+void CodeSimulator::watch_run(const arch::PathRun& run, std::span<const std::uint64_t> words) {
   const Plan& plan = book_.plan(run.path, open_);
   const std::uint64_t* at = words.data();
   // One that was open before began before the path.
@@ -321,8 +302,7 @@ void CodeSimulator<Clock>::watch_run(const arch::PathRun& run, std::span<const s
   CHECK(at == words.data() + words.size(), run.path, words.size());
 }
 
-template <typename Clock>
-void CodeSimulator<Clock>::watch_runs(std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
+void CodeSimulator::watch_runs(std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
   if (open_ == nullptr) core_.clock.idle_until(core_.idle_until);
   watch_.runs = runs.data();
   const arch::PathRun* const end = runs.data() + runs.size();
@@ -339,8 +319,7 @@ void CodeSimulator<Clock>::watch_runs(std::span<const arch::PathRun> runs, const
 }
 
 /// Of these signals of this thread, from here on.
-template <typename Clock>
-void CodeSimulator<Clock>::set_watch(const arch::SignalSet& watched, arch::RunWatcher& watcher) {
+void CodeSimulator::set_watch(const arch::SignalSet& watched, arch::RunWatcher& watcher) {
   watch_ = {.watcher = &watcher, .runs = nullptr, .signals = {}};
   watch_.each = std::ranges::any_of(
       arch::kIssueSignals, [&watched](CoreSignal signal) { return watched[static_cast<std::size_t>(signal)]; });
@@ -352,7 +331,5 @@ void CodeSimulator<Clock>::set_watch(const arch::SignalSet& watched, arch::RunWa
     watch_.sum += signals_.counts[i];
   }
 }
-
-template class CodeSimulator<CoreClock>;
 
 }  // namespace zs::uarch

@@ -14,31 +14,10 @@
 
 namespace zs::uarch {
 
-template <typename Clock>
-class CodeSimulator : public BlockSimulator<Clock> {
+class CodeSimulator : public BlockSimulator {
  public:
-  using StepSimulator<Clock>::tell;
-
  protected:
-  using BlockSimulator<Clock>::BlockSimulator;
-  using StepSimulator<Clock>::model_;
-  using StepSimulator<Clock>::l1_cycles_;
-  using StepSimulator<Clock>::book_;
-  using StepSimulator<Clock>::memory_;
-  using StepSimulator<Clock>::core_;
-  using StepSimulator<Clock>::filter_;
-  using StepSimulator<Clock>::signals_;
-  using StepSimulator<Clock>::counts_;
-  using StepSimulator<Clock>::open_;
-  using StepSimulator<Clock>::asks_for_steps;
-  using StepSimulator<Clock>::close_open;
-  using StepSimulator<Clock>::last_;
-  using StepSimulator<Clock>::tags_;
-  using StepSimulator<Clock>::passed_over_;
-  using StepSimulator<Clock>::end_block;
-  using StepSimulator<Clock>::note_mispredicted;
-  using BlockSimulator<Clock>::replay_branch;
-  using BlockSimulator<Clock>::report_to_clock;
+  using BlockSimulator::BlockSimulator;
 
   /// While run_watched() is under way, or from keep_outcomes() on.
   struct Watch {
@@ -96,7 +75,7 @@ class CodeSimulator : public BlockSimulator<Clock> {
   const std::uint64_t* replay_steps(const Plan& plan, std::size_t& step, std::size_t end, const std::uint64_t* words,
                                     const Waits& waits) {
     while (step != end && !waits(plan.steps[step], words)) {
-      words = this->template replay_step<true>(plan.steps[step], words);
+      words = replay_step<true>(plan.steps[step], words);
       step += steps_of(plan.steps[step]);
     }
     return words;
@@ -124,11 +103,10 @@ class CodeSimulator : public BlockSimulator<Clock> {
   std::vector<std::uint64_t> words_;  // of one run: scratch of words_of()
 };
 
-template <typename Clock>
 template <typename Waits>
-const std::uint64_t* CodeSimulator<Clock>::watch_steps(const Plan& plan, const WatchedBlock& block, WatchedPlace& place,
-                                                       std::uint64_t line, std::size_t done, const std::uint64_t* words,
-                                                       const Waits& waits) {
+const std::uint64_t* CodeSimulator::watch_steps(const Plan& plan, const WatchedBlock& block, WatchedPlace& place,
+                                                std::uint64_t line, std::size_t done, const std::uint64_t* words,
+                                                const Waits& waits) {
   const Segment& segment = plan.segments[block.segment];
   const std::size_t last = segment.instructions - 1U;
   const Step* const end = plan.steps.data() + segment.steps_end;
@@ -139,7 +117,7 @@ const std::uint64_t* CodeSimulator<Clock>::watch_steps(const Plan& plan, const W
     if (watch_.each && place.told < instruction) over_up_to(plan, block, place, line, instruction - 1);
     note_address(*step, words);
     if (step->kind == StepKind::Fetch) {
-      if (step->at >> kLineBits >= line) this->template replay_step<true>(*step, words);
+      if (step->at >> kLineBits >= line) replay_step<true>(*step, words);
     } else if (done != 0) {
       if (step->kind != StepKind::Other) {
         const bool store = step->kind == StepKind::Store;
@@ -148,7 +126,7 @@ const std::uint64_t* CodeSimulator<Clock>::watch_steps(const Plan& plan, const W
       --done;
       ++words;
     } else {
-      words = this->template replay_step<true>(*step, words);
+      words = replay_step<true>(*step, words);
     }
     step += steps_of(*step);
     const bool over = step == end || step->instruction != instruction;
@@ -160,7 +138,5 @@ const std::uint64_t* CodeSimulator<Clock>::watch_steps(const Plan& plan, const W
   step = nullptr;
   return words;
 }
-
-extern template class CodeSimulator<CoreClock>;
 
 }  // namespace zs::uarch

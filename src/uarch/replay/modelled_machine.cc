@@ -26,16 +26,15 @@ class ModelledMachine::Impl {
     const std::size_t share = options.code_bytes / options.cores;
     const std::size_t code_bytes = std::max(share, std::min(options.code_bytes, MachineOptions::kLeastCode));
     for (unsigned core = 0; core < options.cores; ++core) {
-      cores_.push_back(std::make_unique<ReplayCore<CoreClock>>(model_, core, code_bytes));
+      cores_.push_back(std::make_unique<ReplayCore>(model_, core, code_bytes));
     }
-    scheduler_ = std::make_unique<QuantumScheduler<CoreClock>>(cores_, options.quantum_cycles);
+    scheduler_ = std::make_unique<QuantumScheduler>(cores_, options.quantum_cycles);
   }
 
   std::unique_ptr<arch::CoreFeed> attach(std::optional<unsigned> core) {
     const unsigned where = core ? *core : std::exchange(next_, (next_ + 1) % cores());
     CHECK(where < cores_.size(), where);
-    return std::make_unique<ThreadReplay<CoreClock>>(model_, book_, *memory_, *cores_[where], *scheduler_, threads_++,
-                                                     seed_);
+    return std::make_unique<ThreadReplay>(model_, book_, *memory_, *cores_[where], *scheduler_, threads_++, seed_);
   }
   unsigned cores() const { return static_cast<unsigned>(cores_.size()); }
   SharingLog* sharing() { return sharing_.get(); }
@@ -52,8 +51,8 @@ class ModelledMachine::Impl {
   std::uint64_t threads_ = 0;  // so far
   std::unique_ptr<SharingLog> sharing_;
   std::unique_ptr<MemorySystem> memory_;
-  std::vector<std::unique_ptr<ReplayCore<CoreClock>>> cores_;
-  std::unique_ptr<QuantumScheduler<CoreClock>> scheduler_;
+  std::vector<std::unique_ptr<ReplayCore>> cores_;
+  std::unique_ptr<QuantumScheduler> scheduler_;
   unsigned next_ = 0;
 };
 

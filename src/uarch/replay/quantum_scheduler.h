@@ -21,22 +21,21 @@
 
 namespace zs::uarch {
 
-template <typename Clock>
 class QuantumScheduler {
  public:
   /// quantum  cycles; 0: runs are replayed at once
-  QuantumScheduler(std::span<const std::unique_ptr<ReplayCore<Clock>>> cores, std::uint64_t quantum)
+  QuantumScheduler(std::span<const std::unique_ptr<ReplayCore>> cores, std::uint64_t quantum)
       : cores_(cores), quantum_(quantum), queues_(cores.size()) {}
 
-  void attached(ThreadReplay<Clock>& thread) { players_.push_back(&thread); }
-  void detached(ThreadReplay<Clock>& thread) {
+  void attached(ThreadReplay& thread) { players_.push_back(&thread); }
+  void detached(ThreadReplay& thread) {
     settle(thread);
     std::erase(players_, &thread);
   }
   /// Whether runs wait.
   bool weaves() const { return quantum_ != 0 && players_.size() > 1; }
 
-  void enqueue(ThreadReplay<Clock>& thread, std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
+  void enqueue(ThreadReplay& thread, std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
     Queue& queue = queues_[thread.core().number];
     if (queue.slots.size() + queue.runs.size() > kMostWaiting) settle(thread);
     if (queue.parts.empty() || !queue.parts.back().takes(thread, values))
@@ -54,7 +53,7 @@ class QuantumScheduler {
   }
 
   /// Where runs wait that the thread told last, its signals are kept behind them. returns whether they do
-  bool keep_signals(const ThreadReplay<Clock>& thread, std::deque<arch::CoreSignals>& kept) {
+  bool keep_signals(const ThreadReplay& thread, std::deque<arch::CoreSignals>& kept) {
     Queue& queue = queues_[thread.core().number];
     if (queue.empty() || queue.parts.back().thread != &thread) return false;
     Part& last = queue.parts.back();
@@ -63,7 +62,7 @@ class QuantumScheduler {
   }
 
   /// Everything of this thread is replayed, and what other cores do before.
-  void settle(ThreadReplay<Clock>& thread) {
+  void settle(ThreadReplay& thread) {
     Queue& queue = queues_[thread.core().number];
     while (waits(queue, thread)) step();
   }
@@ -92,8 +91,7 @@ class QuantumScheduler {
   }
   /// Whether anybody may still ask for the block, when nothing waits.
   bool needs(const KnownBlock& block) const {
-    return std::ranges::any_of(players_,
-                               [&](const ThreadReplay<Clock>* simulator) { return simulator->open() == &block; }) ||
+    return std::ranges::any_of(players_, [&](const ThreadReplay* simulator) { return simulator->open() == &block; }) ||
            std::ranges::any_of(cores_, [&](const auto& core) { return core->clock.remembers(block.id); });
   }
 
@@ -113,7 +111,7 @@ class QuantumScheduler {
 
   /// Runs of one thread, one behind the other.
   struct Part {
-    ThreadReplay<Clock>* thread;
+    ThreadReplay* thread;
     std::size_t runs = 0;  // that are left
     std::uint64_t fs = 0, gs = 0;
     std::vector<std::uint64_t> listed;  // of the only run
@@ -137,7 +135,7 @@ class QuantumScheduler {
       }
     }
 
-    bool takes(const ThreadReplay<Clock>& more, const arch::SlotValues& values) const {
+    bool takes(const ThreadReplay& more, const arch::SlotValues& values) const {
       return thread == &more && fs == values.fs && gs == values.gs && listed.empty() && values.listed.empty();
     }
   };
@@ -145,16 +143,16 @@ class QuantumScheduler {
     std::vector<Part> parts;
     std::vector<arch::PathRun> runs;  // and their slots, whose place is the runner's again:
     std::vector<std::uint64_t> slots;
-    std::size_t part = 0, run = 0;              // what comes next
-    std::uint64_t time = 0;                     // cycle in which it does
-    typename ThreadReplay<Clock>::Place place;  // within the run
+    std::size_t part = 0, run = 0;       // what comes next
+    std::uint64_t time = 0;              // cycle in which it does
+    typename ThreadReplay::Place place;  // within the run
     bool empty() const { return part == parts.size(); }
     arch::SlotValues values(const Part& of) const {
       return {.slots = slots.data(), .fs = of.fs, .gs = of.gs, .listed = of.listed};
     }
   };
 
-  static bool waits(const Queue& queue, const ThreadReplay<Clock>& thread) {
+  static bool waits(const Queue& queue, const ThreadReplay& thread) {
     for (std::size_t i = queue.part; i < queue.parts.size(); ++i) {
       if (queue.parts[i].thread == &thread) return true;
     }
@@ -187,7 +185,7 @@ class QuantumScheduler {
   void play(Queue& queue, std::uint64_t limit) {
     const std::uint64_t until = limit == UINT64_MAX ? limit : limit + quantum_;
     Part& part = queue.parts[queue.part];
-    ThreadReplay<Clock>& thread = *part.thread;
+    ThreadReplay& thread = *part.thread;
     thread.take();
     while (part.runs != 0) {
       if (until == UINT64_MAX && queue.place.plan == nullptr && thread.between_blocks()) {
@@ -225,9 +223,9 @@ class QuantumScheduler {
     }
   }
 
-  std::span<const std::unique_ptr<ReplayCore<Clock>>> cores_;
+  std::span<const std::unique_ptr<ReplayCore>> cores_;
   std::uint64_t quantum_;
-  std::vector<ThreadReplay<Clock>*> players_;
+  std::vector<ThreadReplay*> players_;
   std::vector<Queue> queues_;
 };
 

@@ -14,11 +14,9 @@
 
 namespace zs::uarch {
 
-template <typename Clock>
 class ThreadReplay;
 
 /// What a core has beside its part of the memory system.
-template <typename Clock>
 struct ReplayCore {
   ReplayCore(const CoreModel& model, unsigned which, std::size_t room)
       : number(which), branches(model.branch), clock(model.timing), code_bytes(room) {}
@@ -34,12 +32,12 @@ struct ReplayCore {
   }
   unsigned number;
   BranchUnit branches;
-  Clock clock;
-  std::size_t code_bytes;                // what `code` may have
-  std::unique_ptr<ReplayCode> code;      // null until it is wanted
-  ThreadReplay<Clock>* owner = nullptr;  // whose run came last
-  std::uint64_t idle_until = 0;          // no block begins before that cycle
-  SimulationWork work;                   // but for code_resets
+  CoreClock clock;
+  std::size_t code_bytes;            // what `code` may have
+  std::unique_ptr<ReplayCode> code;  // null until it is wanted
+  ThreadReplay* owner = nullptr;     // whose run came last
+  std::uint64_t idle_until = 0;      // no block begins before that cycle
+  SimulationWork work;               // but for code_resets
 };
 
 }  // namespace zs::uarch

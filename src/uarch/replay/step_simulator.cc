@@ -94,14 +94,12 @@ struct Together {
 
 }  // namespace
 
-template <typename Clock>
-void StepSimulator<Clock>::tell() {
+void StepSimulator::tell() {
   memory_.counts(core_.number);
   set_time_signals(signals_, account_, counts_, model_.timing.issue_width);
 }
 
-template <typename Clock>
-void StepSimulator<Clock>::close_open() {
+void StepSimulator::close_open() {
   const BlockTiming& timing = book_.closed(*open_);
   counts_.uops += timing.uops();
   counts_.fused += timing.fused();
@@ -112,22 +110,19 @@ void StepSimulator<Clock>::close_open() {
 }
 
 /// The block is about to end.
-template <typename Clock>
-void StepSimulator<Clock>::note_retirement(std::uint32_t block) {
+void StepSimulator::note_retirement(std::uint32_t block) {
   if (std::exchange(retirement_of_, book_.forgotten()) != book_.forgotten()) retirement_->forget();
   if (!retirement_->knows(block)) retirement_->learn(block, book_.placed(block));
   retirement_->passed(block, core_.clock.units(), core_.clock.events());
 }
 
-template <typename Clock>
-Outcome StepSimulator<Clock>::replay_fetch(const Step& step) {
+Outcome StepSimulator::replay_fetch(const Step& step) {
   const Outcome outcome = memory_.fetch(core_.number, step.at, core_.clock.dispatch_cycle(step.instruction));
   if (outcome.latency != 0) fetched_late(step, outcome);
   return outcome;
 }
 
-template <typename Clock>
-[[gnu::noinline]] void StepSimulator<Clock>::note_mispredicted(BranchKind kind, bool taken) {
+[[gnu::noinline]] void StepSimulator::note_mispredicted(BranchKind kind, bool taken) {
   last_.mispredicted = true;
   ++signals_[kind == BranchKind::Conditional
                  ? (taken ? CoreSignal::MispredictedTaken : CoreSignal::MispredictedNotTaken)
@@ -137,15 +132,13 @@ template <typename Clock>
   counts_.recovery_cycles += model_.timing.mispredict_cycles;
 }
 
-template <typename Clock>
-void StepSimulator<Clock>::fetched_late(const Step& step, const Outcome& outcome) {
+void StepSimulator::fetched_late(const Step& step, const Outcome& outcome) {
   const bool had_line = outcome.source == Source::L1;
   core_.clock.fetch_stall(step.instruction, outcome.latency,
                           had_line ? SlotCause::InstructionTlb : SlotCause::InstructionCache);
 }
 
-template <typename Clock>
-SlotCause StepSimulator<Clock>::level_of(const Outcome& outcome) const {
+SlotCause StepSimulator::level_of(const Outcome& outcome) const {
   switch (outcome.source) {
     case Source::L1: return SlotCause::L1;
     case Source::L2: return SlotCause::L2;
@@ -164,8 +157,7 @@ SlotCause StepSimulator<Clock>::level_of(const Outcome& outcome) const {
 /// A load that the load-latency facility does not pass over. Which loads it tags depends on chance alone, not on how
 /// long they take: hardware follows one at a time, but one that followed the next load behind a slow one would for ever
 /// meet the same load of a loop.
-template <typename Clock>
-void StepSimulator<Clock>::tag(std::uint32_t latency) {
+void StepSimulator::tag(std::uint32_t latency) {
   // chosen; always as many, and a loop could hide one of its loads for ever.
   constexpr std::uint64_t kFewest = 9, kAtRandom = 16;
   constexpr std::int64_t kParts = arch::kMostTimesTagged;
@@ -176,8 +168,7 @@ void StepSimulator<Clock>::tag(std::uint32_t latency) {
   if (latency > threshold_) ++signals_[CoreSignal::LatencyLoads];
 }
 
-template <typename Clock>
-const std::uint64_t* StepSimulator<Clock>::other(const Step& step, const std::uint64_t* words) {
+const std::uint64_t* StepSimulator::other(const Step& step, const std::uint64_t* words) {
   if (step.form == AccessForm::Listed) return gather(step, words);
   if (step.form == AccessForm::Repeated) return repeat(&step, words);
   if (step.with_last) return continued(step, words);
@@ -205,8 +196,7 @@ const std::uint64_t* StepSimulator<Clock>::other(const Step& step, const std::ui
 
 /// Another access of the load or store that retires with the one before: CMPS where instructions are counted, XSAVE and
 /// its kin everywhere.
-template <typename Clock>
-const std::uint64_t* StepSimulator<Clock>::continued(const Step& step, const std::uint64_t* words) {
+const std::uint64_t* StepSimulator::continued(const Step& step, const std::uint64_t* words) {
   const unsigned core = core_.number;
   memory_.counts(core);
   const OneRetirement before(signals_);
@@ -223,8 +213,7 @@ const std::uint64_t* StepSimulator<Clock>::continued(const Step& step, const std
 }
 
 /// By an instruction for that; kind says which.
-template <typename Clock>
-void StepSimulator<Clock>::prefetch(AccessKind kind, const Access& access) {
+void StepSimulator::prefetch(AccessKind kind, const Access& access) {
   const PrefetchHint hint = kind == AccessKind::PrefetchT1    ? PrefetchHint::T1
                             : kind == AccessKind::PrefetchNta ? PrefetchHint::Nta
                             : kind == AccessKind::PrefetchW   ? PrefetchHint::W
@@ -234,8 +223,7 @@ void StepSimulator<Clock>::prefetch(AccessKind kind, const Access& access) {
 
 /// Elements of a gather or a scatter. One load retires, whatever it gathers, and its slowest element is where it was;
 /// the stores of a scatter likewise.
-template <typename Clock>
-const std::uint64_t* StepSimulator<Clock>::gather(const Step& step, const std::uint64_t* words) {
+const std::uint64_t* StepSimulator::gather(const Step& step, const std::uint64_t* words) {
   const unsigned core = core_.number;
   memory_.counts(core);
   const OneRetirement one(signals_);
@@ -261,8 +249,7 @@ const std::uint64_t* StepSimulator<Clock>::gather(const Step& step, const std::u
 /// A REP string instruction: its lines one after the other. Where processors count instructions it is one load, from
 /// where its slowest element was, and one store. Memory may lag behind by kLinesAhead of them; all of its time
 /// passes before the next instruction.
-template <typename Clock>
-const std::uint64_t* StepSimulator<Clock>::repeat(const Step* step, const std::uint64_t* words) {
+const std::uint64_t* StepSimulator::repeat(const Step* step, const std::uint64_t* words) {
   const unsigned core = core_.number;
   const std::size_t count = step->with_next ? 2 : 1;
   const bool stores = step[count - 1].access != AccessKind::Load;
@@ -333,7 +320,5 @@ const std::uint64_t* StepSimulator<Clock>::repeat(const Step* step, const std::u
   repeat_cause_ = complete > now ? slowest : SlotCause::Ports;
   return words + 2 * count;
 }
-
-template class StepSimulator<CoreClock>;
 
 }  // namespace zs::uarch

@@ -23,13 +23,12 @@ constexpr std::size_t steps_of(const Step& step) {
   return step.form == arch::AccessForm::Repeated && step.with_next ? 2 : 1;
 }
 
-template <typename Clock>
 class StepSimulator {
  public:
   StepSimulator(const StepSimulator&) = delete;
   StepSimulator& operator=(const StepSimulator&) = delete;
 
-  ReplayCore<Clock>& core() const { return core_; }
+  ReplayCore& core() const { return core_; }
   const KnownBlock* open() const { return open_; }
   /// Whether what was replayed last ended a block.
   bool between_blocks() const { return open_ == nullptr; }
@@ -51,8 +50,7 @@ class StepSimulator {
   static constexpr std::size_t kRemembered = 1024;
 
   /// seed  of which loads the load-latency facility tags
-  StepSimulator(const CoreModel& model, CodeBook& book, MemorySystem& memory, ReplayCore<Clock>& core,
-                std::uint64_t seed)
+  StepSimulator(const CoreModel& model, CodeBook& book, MemorySystem& memory, ReplayCore& core, std::uint64_t seed)
       : model_(model), book_(book), memory_(memory), core_(core), random_(seed) {}
   ~StepSimulator() = default;
 
@@ -81,7 +79,7 @@ class StepSimulator {
   const std::uint32_t l1_cycles_ = model_.memory.l1d.load_to_use_cycles;
   CodeBook& book_;
   MemorySystem& memory_;
-  ReplayCore<Clock>& core_;
+  ReplayCore& core_;
   MemorySystem::Filter& filter_ = memory_.filter(core_.number);
   const KnownBlock* open_ = nullptr;  // the block that goes on with the next run
   arch::CoreSignals signals_;
@@ -145,11 +143,10 @@ class StepSimulator {
   SlotCause repeat_cause_ = SlotCause::Ports;
 };
 
-template <typename Clock>
 template <bool kLast>
-[[gnu::always_inline]] inline const std::uint64_t* StepSimulator<Clock>::replay_step(const Step& step,
-                                                                                     const std::uint64_t* words) {
-  Clock& clock = core_.clock;
+[[gnu::always_inline]] inline const std::uint64_t* StepSimulator::replay_step(const Step& step,
+                                                                              const std::uint64_t* words) {
+  CoreClock& clock = core_.clock;
   const unsigned core = core_.number;
   switch (step.kind) {
     case StepKind::Fetch: {
@@ -213,8 +210,7 @@ template <bool kLast>
   return other(step, words);
 }
 
-template <typename Clock>
-inline void StepSimulator<Clock>::loaded(const Step& step, std::uint64_t now, const Outcome& outcome) {
+inline void StepSimulator::loaded(const Step& step, std::uint64_t now, const Outcome& outcome) {
   last_.load = outcome;
   last_.loaded = true;
   if (may_be_tagged()) tag(outcome.latency);
@@ -228,15 +224,13 @@ inline void StepSimulator<Clock>::loaded(const Step& step, std::uint64_t now, co
   }
 }
 
-template <typename Clock>
-inline void StepSimulator<Clock>::stored(const Step& step, const Outcome& outcome) {
+inline void StepSimulator::stored(const Step& step, const Outcome& outcome) {
   last_.store = outcome;
   last_.stored = true;
   if (outcome.waited != 0) core_.clock.store_stall(step.instruction, outcome.waited);
 }
 
-template <typename Clock>
-inline void StepSimulator<Clock>::end_block(const Segment& segment, std::uint64_t next) {
+inline void StepSimulator::end_block(const Segment& segment, std::uint64_t next) {
   if (segment.kind != arch::BranchKind::None) {
     const BranchFacts branch{.pc = segment.pc,
                              .next = segment.next(),
@@ -261,7 +255,5 @@ inline void StepSimulator<Clock>::end_block(const Segment& segment, std::uint64_
   core_.clock.end();
   if (!taken_.empty() && segment.taken) taken_[(taken_count_ - 1) % kRemembered].cycle = core_.clock.start_cycle();
 }
-
-extern template class StepSimulator<CoreClock>;
 
 }  // namespace zs::uarch

@@ -30,17 +30,15 @@ constexpr arch::DataBlock kBlock[] = {arch::DataBlock::None, arch::DataBlock::No
 
 }  // namespace
 
-template <typename Clock>
-ThreadReplay<Clock>::ThreadReplay(const CoreModel& model, CodeBook& book, MemorySystem& memory, ReplayCore<Clock>& core,
-                                  QuantumScheduler<Clock>& quantum_scheduler, std::uint64_t number, std::uint64_t seed)
-    : CodeSimulator<Clock>(model, book, memory, core, seed + number),
+ThreadReplay::ThreadReplay(const CoreModel& model, CodeBook& book, MemorySystem& memory, ReplayCore& core,
+                           QuantumScheduler& quantum_scheduler, std::uint64_t number, std::uint64_t seed)
+    : CodeSimulator(model, book, memory, core, seed + number),
       scheduler_(quantum_scheduler),
       number_(static_cast<std::uint16_t>(number)) {
   scheduler_.attached(*this);
 }
 
-template <typename Clock>
-ThreadReplay<Clock>::~ThreadReplay() {
+ThreadReplay::~ThreadReplay() {
   scheduler_.detached(*this);
   if (core_.owner == this) leave();
 }
@@ -69,8 +67,7 @@ void OutcomeKeeper::finished(std::size_t run, std::size_t instruction) {
                     .store_address = store_address_});
 }
 
-template <typename Clock>
-void ThreadReplay<Clock>::take_over() {
+void ThreadReplay::take_over() {
   if (core_.owner != nullptr) core_.owner->leave();
   core_.owner = this;
   core_.clock.switch_to(account_);
@@ -79,16 +76,14 @@ void ThreadReplay<Clock>::take_over() {
 }
 
 /// The block that is open ends here: another thread has the core next.
-template <typename Clock>
-void ThreadReplay<Clock>::leave() {
+void ThreadReplay::leave() {
   if (open_ != nullptr) close_open();
   tell();
   memory_.count_into(core_.number, nullptr);
   core_.owner = nullptr;
 }
 
-template <typename Clock>
-void ThreadReplay<Clock>::run(std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
+void ThreadReplay::run(std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
   if (runs.empty()) return;
   if (scheduler_.weaves()) {
     scheduler_.enqueue(*this, runs, values);
@@ -99,9 +94,8 @@ void ThreadReplay<Clock>::run(std::span<const arch::PathRun> runs, const arch::S
   }
 }
 
-template <typename Clock>
-bool ThreadReplay<Clock>::run_watched(std::span<const arch::PathRun> runs, const arch::SlotValues& values,
-                                      const arch::SignalSet& watched, arch::RunWatcher& watcher) {
+bool ThreadReplay::run_watched(std::span<const arch::PathRun> runs, const arch::SlotValues& values,
+                               const arch::SignalSet& watched, arch::RunWatcher& watcher) {
   CHECK(!keeper_.keeps(), runs.size());
   scheduler_.settle(*this);
   take();
@@ -111,40 +105,27 @@ bool ThreadReplay<Clock>::run_watched(std::span<const arch::PathRun> runs, const
   return true;
 }
 
-template <typename Clock>
-void ThreadReplay<Clock>::keep_outcomes(const arch::SignalSet& watched, std::deque<arch::WatchedOutcome>& kept) {
+void ThreadReplay::keep_outcomes(const arch::SignalSet& watched, std::deque<arch::WatchedOutcome>& kept) {
   keeper_.keep(kept);
   set_watch(watched, keeper_);
 }
 
-template <typename Clock>
-void ThreadReplay<Clock>::settle() {
-  scheduler_.settle(*this);
-}
+void ThreadReplay::settle() { scheduler_.settle(*this); }
 
-template <typename Clock>
-void ThreadReplay<Clock>::keep_signals(std::deque<arch::CoreSignals>& kept) {
+void ThreadReplay::keep_signals(std::deque<arch::CoreSignals>& kept) {
   if (!scheduler_.keep_signals(*this, kept)) kept.push_back(signals_);
 }
 
-template <typename Clock>
-bool ThreadReplay<Clock>::lags() const {
-  return scheduler_.lags(core_.number);
-}
+bool ThreadReplay::lags() const { return scheduler_.lags(core_.number); }
 
-template <typename Clock>
-void ThreadReplay<Clock>::play_on() {
-  scheduler_.play_on();
-}
+void ThreadReplay::play_on() { scheduler_.play_on(); }
 
-template <typename Clock>
-void ThreadReplay<Clock>::watch_retirement(bool on) {
+void ThreadReplay::watch_retirement(bool on) {
   watches_retirement_ = on;
   if (on && !retirement_) retirement_.emplace(model_.timing, memory_limits(model_.memory));
 }
 
-template <typename Clock>
-std::uint64_t ThreadReplay<Clock>::waited_for(std::uint64_t cycles_ago) const {
+std::uint64_t ThreadReplay::waited_for(std::uint64_t cycles_ago) const {
   if (!watches_retirement_) return 0;
   // What delayed the block under way has been told already, and it has not passed yet.
   std::uint64_t now = core_.clock.units();
@@ -162,15 +143,13 @@ std::uint64_t ThreadReplay<Clock>::waited_for(std::uint64_t cycles_ago) const {
   return 0;
 }
 
-template <typename Clock>
-void ThreadReplay<Clock>::wait_until(std::uint64_t cycle) {
+void ThreadReplay::wait_until(std::uint64_t cycle) {
   scheduler_.settle(*this);
   core_.idle_until = std::max(core_.idle_until, cycle);
 }
 
 // What was accessed a moment ago is the newest of its set still, or close to it.
-template <typename Clock>
-void ThreadReplay<Clock>::accessed(std::span<const std::uint64_t> lines) {
+void ThreadReplay::accessed(std::span<const std::uint64_t> lines) {
   constexpr std::size_t kRecent = 64;
   std::array<std::uint64_t, kRecent> recent{};
   static_assert(kLineBits == arch::LineSample::kFirstBit);
@@ -180,14 +159,12 @@ void ThreadReplay<Clock>::accessed(std::span<const std::uint64_t> lines) {
   }
 }
 
-template <typename Clock>
-void ThreadReplay<Clock>::unmapped(std::uint64_t first, std::uint64_t last) {
+void ThreadReplay::unmapped(std::uint64_t first, std::uint64_t last) {
   scheduler_.settle_all();  // what touched those pages
   memory_.unmap(first, last);
 }
 
-template <typename Clock>
-void ThreadReplay<Clock>::large_pages(std::uint64_t first, std::uint64_t last, bool wanted) {
+void ThreadReplay::large_pages(std::uint64_t first, std::uint64_t last, bool wanted) {
   scheduler_.settle_all();
   if (wanted) {
     memory_.use_large_pages(first, last);
@@ -196,16 +173,14 @@ void ThreadReplay<Clock>::large_pages(std::uint64_t first, std::uint64_t last, b
   }
 }
 
-template <typename Clock>
-void ThreadReplay<Clock>::describe(std::uint32_t path, const arch::PathDescription& description) {
+void ThreadReplay::describe(std::uint32_t path, const arch::PathDescription& description) {
   // The old path may be under way only where somebody still waits to replay it.
   if (book_.knows(path)) scheduler_.settle_all();
   book_.describe(path, description);
   scheduler_.forget_code(path);
 }
 
-template <typename Clock>
-void ThreadReplay<Clock>::forget_paths() {
+void ThreadReplay::forget_paths() {
   scheduler_.settle_all();
   scheduler_.forget_numbers();
   book_.forget_numbers();
@@ -214,10 +189,9 @@ void ThreadReplay<Clock>::forget_paths() {
   book_.forget([this](const KnownBlock& block) { return scheduler_.needs(block); });
 }
 
-template <typename Clock>
 template <bool kLast>
-[[gnu::always_inline]] inline const std::uint64_t* ThreadReplay<Clock>::play(const Plan& plan, std::uint64_t next,
-                                                                             const std::uint64_t* words) {
+[[gnu::always_inline]] inline const std::uint64_t* ThreadReplay::play(const Plan& plan, std::uint64_t next,
+                                                                      const std::uint64_t* words) {
   if (plan.closes_open) close_open();
   const Step* step = plan.steps.data();
   for (const Segment& segment : plan.segments) {
@@ -228,7 +202,7 @@ template <bool kLast>
     }
     const Step* const end = plan.steps.data() + segment.steps_end;
     while (step != end) {
-      words = this->template replay_step<kLast>(*step, words);
+      words = replay_step<kLast>(*step, words);
       step += steps_of(*step);
     }
     if (segment.ends) end_block(segment, next);
@@ -240,8 +214,7 @@ template <bool kLast>
   return words;
 }
 
-template <typename Clock>
-void ThreadReplay<Clock>::replay_alone(std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
+void ThreadReplay::replay_alone(std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
   if (keeper_.keeps()) {
     watch_runs(runs, values);
     keeper_.pass(runs.size());
@@ -255,7 +228,7 @@ void ThreadReplay<Clock>::replay_alone(std::span<const arch::PathRun> runs, cons
     const std::uint64_t* const played = play<kLast>(plan, run.next, words.data());
     CHECK(played == words.data() + words.size(), run.path, words.size());
   };
-  ReplayCore<Clock>& core = core_;
+  ReplayCore& core = core_;
   const bool by_blocks = !asks_for_steps();
   const arch::PathRun* const last = &runs.back();
   for (const arch::PathRun* run = runs.data(); run != last; ++run) {
@@ -264,7 +237,7 @@ void ThreadReplay<Clock>::replay_alone(std::span<const arch::PathRun> runs, cons
       if (run == last) break;
       if (const SimpleBlock* const simple = book_.simple(run->path)) {
         const std::uint64_t* const words = words_of(*run, values).data();
-        replay_simple(simple, *run, words, filter_, core);
+        replay_simple(simple, *run, words);
         ++core.work.by_block;
         if (core.code != nullptr) core.code->played(run->path, book_.simple_path(run->path));
         continue;
@@ -277,11 +250,10 @@ void ThreadReplay<Clock>::replay_alone(std::span<const arch::PathRun> runs, cons
   tell();
 }
 
-template <typename Clock>
-bool ThreadReplay<Clock>::replay_until(const arch::PathRun& run, const arch::SlotValues& values, Place& place,
-                                       std::uint64_t limit, std::uint64_t until) {
+bool ThreadReplay::replay_until(const arch::PathRun& run, const arch::SlotValues& values, Place& place,
+                                std::uint64_t limit, std::uint64_t until) {
   const bool watched = keeper_.keeps();
-  Clock& clock = core_.clock;
+  CoreClock& clock = core_.clock;
   if (place.plan == nullptr) {
     ++core_.work.by_step;
     place.plan = &book_.plan(run.path, open_);
@@ -320,7 +292,7 @@ bool ThreadReplay<Clock>::replay_until(const arch::PathRun& run, const arch::Slo
       if (watched) place.watched = begin_watch(plan, block, 0);
     }
     at = watched ? watch_steps(plan, block, place.watched, 0, 0, at, waits)
-                 : this->replay_steps(plan, place.step, segment.steps_end, at, waits);
+                 : replay_steps(plan, place.step, segment.steps_end, at, waits);
     if (watched ? place.watched.step != nullptr : place.step != segment.steps_end) {
       place.words = static_cast<std::size_t>(at - words.data());
       return false;
@@ -340,7 +312,5 @@ bool ThreadReplay<Clock>::replay_until(const arch::PathRun& run, const arch::Slo
   if (watched) keeper_.pass(1);
   return true;
 }
-
-template class ThreadReplay<CoreClock>;
 
 }  // namespace zs::uarch

@@ -17,7 +17,6 @@
 
 namespace zs::uarch {
 
-template <typename Clock>
 class QuantumScheduler;
 
 /// What a PMU is told of this outcome.
@@ -42,15 +41,12 @@ class OutcomeKeeper final : public arch::RunWatcher {
   std::uint64_t runs_ = 0;  // that are over, since outcomes are kept
 };
 
-template <typename Clock>
-class ThreadReplay final : public arch::CoreFeed, public CodeSimulator<Clock> {
+class ThreadReplay final : public arch::CoreFeed, public CodeSimulator {
  public:
-  using StepSimulator<Clock>::tell;
-
   /// number  of threads attached before
   /// seed    with it: of which loads the load-latency facility tags
-  ThreadReplay(const CoreModel& model, CodeBook& book, MemorySystem& memory, ReplayCore<Clock>& core,
-               QuantumScheduler<Clock>& quantum_scheduler, std::uint64_t number, std::uint64_t seed);
+  ThreadReplay(const CoreModel& model, CodeBook& book, MemorySystem& memory, ReplayCore& core,
+               QuantumScheduler& quantum_scheduler, std::uint64_t number, std::uint64_t seed);
   ~ThreadReplay() override;
   ThreadReplay(const ThreadReplay&) = delete;
   ThreadReplay& operator=(const ThreadReplay&) = delete;
@@ -104,12 +100,12 @@ class ThreadReplay final : public arch::CoreFeed, public CodeSimulator<Clock> {
 
   /// Where a run has stopped: before an access that must wait for other cores, or where a block ended.
   struct Place {
-    const Plan* plan = nullptr;                             // null: it has not begun
-    std::size_t segment = 0, step = 0, words = 0;           // what comes next
-    bool in_block = false;                                  // the segment's block is under way: an access waits
-    std::uint64_t time = 0;                                 // cycle of that access
-    std::size_t first = 0;                                  // number of the block's first instruction in the path
-    typename CodeSimulator<Clock>::WatchedPlace watched{};  // in the block, where outcomes are kept
+    const Plan* plan = nullptr;                    // null: it has not begun
+    std::size_t segment = 0, step = 0, words = 0;  // what comes next
+    bool in_block = false;                         // the segment's block is under way: an access waits
+    std::uint64_t time = 0;                        // cycle of that access
+    std::size_t first = 0;                         // number of the block's first instruction in the path
+    WatchedPlace watched{};                        // in the block, where outcomes are kept
   };
 
   // For the quantum_scheduler.
@@ -127,45 +123,12 @@ class ThreadReplay final : public arch::CoreFeed, public CodeSimulator<Clock> {
   void replay_alone(std::span<const arch::PathRun> runs, const arch::SlotValues& values);
 
  private:
-  using StepSimulator<Clock>::model_;
-  using StepSimulator<Clock>::book_;
-  using StepSimulator<Clock>::memory_;
-  using StepSimulator<Clock>::core_;
-  using StepSimulator<Clock>::filter_;
-  using StepSimulator<Clock>::open_;
-  using StepSimulator<Clock>::signals_;
-  using StepSimulator<Clock>::account_;
-  using StepSimulator<Clock>::counts_;
-  using StepSimulator<Clock>::last_;
-  using StepSimulator<Clock>::taken_;
-  using StepSimulator<Clock>::taken;
-  using StepSimulator<Clock>::tags_;
-  using StepSimulator<Clock>::threshold_;
-  using StepSimulator<Clock>::passed_over_;
-  using StepSimulator<Clock>::times_tagged_;
-  using StepSimulator<Clock>::kRemembered;
-  using StepSimulator<Clock>::watches_retirement_;
-  using StepSimulator<Clock>::retirement_;
-  using StepSimulator<Clock>::asks_for_steps;
-  using StepSimulator<Clock>::end_block;
-  using StepSimulator<Clock>::close_open;
-  using StepSimulator<Clock>::dispatch_of;
-  using BlockSimulator<Clock>::replay_simple;
-  using typename CodeSimulator<Clock>::WatchedBlock;
-  using CodeSimulator<Clock>::watch_;
-  using CodeSimulator<Clock>::words_of;
-  using CodeSimulator<Clock>::replay_code;
-  using CodeSimulator<Clock>::watch_runs;
-  using CodeSimulator<Clock>::watch_steps;
-  using CodeSimulator<Clock>::begin_watch;
-  using CodeSimulator<Clock>::set_watch;
-
   void take_over();
   void leave();
   /// kLast  whether somebody may ask for what became of this run's last load, store and branch
   template <bool kLast>
   const std::uint64_t* play(const Plan& plan, std::uint64_t next, const std::uint64_t* words);
-  QuantumScheduler<Clock>& scheduler_;
+  QuantumScheduler& scheduler_;
   const std::uint16_t number_;
   OutcomeKeeper keeper_{*this, last_.load_address, last_.store_address};
 };

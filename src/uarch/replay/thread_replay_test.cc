@@ -35,16 +35,16 @@ class ThreadReplayTest : public testing::Test {
  protected:
   void make(std::size_t code_bytes, std::size_t threads = 1, std::uint64_t quantum = 0, unsigned cores = 1) {
     for (unsigned core = 0; core < cores; ++core)
-      cores_.push_back(std::make_unique<ReplayCore<CoreClock>>(model_, core, code_bytes));
+      cores_.push_back(std::make_unique<ReplayCore>(model_, core, code_bytes));
     memory_ = MemorySystem::make(model_.memory, {.cores = cores});
-    scheduler_ = std::make_unique<QuantumScheduler<CoreClock>>(cores_, quantum);
+    scheduler_ = std::make_unique<QuantumScheduler>(cores_, quantum);
     for (std::size_t i = 0; i < threads; ++i)
       players_.push_back(
-          std::make_unique<ThreadReplay<CoreClock>>(model_, book_, *memory_, *cores_[i % cores], *scheduler_, i, 1));
+          std::make_unique<ThreadReplay>(model_, book_, *memory_, *cores_[i % cores], *scheduler_, i, 1));
   }
   void TearDown() override { players_.clear(); }
 
-  ThreadReplay<CoreClock>& simulator(std::size_t number = 0) { return *players_[number]; }
+  ThreadReplay& simulator(std::size_t number = 0) { return *players_[number]; }
   SimulationWork work() const { return cores_[0]->work_so_far(); }
 
   /// Describes code from its first to its last instruction; a branch at its end is taken, to the first.
@@ -73,9 +73,9 @@ class ThreadReplayTest : public testing::Test {
   const CoreModel& model_ = *find_core_model("skylake-server");
   CodeBook book_{model_, 0};
   std::unique_ptr<MemorySystem> memory_;
-  std::vector<std::unique_ptr<ReplayCore<CoreClock>>> cores_;
-  std::unique_ptr<QuantumScheduler<CoreClock>> scheduler_;
-  std::vector<std::unique_ptr<ThreadReplay<CoreClock>>> players_;
+  std::vector<std::unique_ptr<ReplayCore>> cores_;
+  std::unique_ptr<QuantumScheduler> scheduler_;
+  std::vector<std::unique_ptr<ThreadReplay>> players_;
 };
 
 // Step by step are replayed: the first run of a path, of which nothing is known before, and the last of each batch,
