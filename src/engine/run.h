@@ -8,12 +8,12 @@
 #include <optional>
 #include <vector>
 
-#include "engine/account/counting_mode.h"
-#include "engine/kernel/engine_lock.h"
-#include "engine/kernel/shown_ids.h"
 #include "engine/loader/program.h"
 #include "engine/memory/guest_map.h"
 #include "engine/observer.h"
+#include "engine/run/counting_mode.h"
+#include "engine/run/engine_lock.h"
+#include "engine/run/shown_ids.h"
 #include "engine/thread.h"
 #include "engine/translate/code_cache.h"
 #include "engine/translate/stubs.h"

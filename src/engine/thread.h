@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/account/deferred_batches.h"
 #include "engine/isa_names.h"
 #include "engine/memory/memory_limits.h"
 #include "engine/observer.h"
 #include "engine/one_processor.h"
+#include "engine/run/deferred_batches.h"
 #include "engine/translate/address_slots.h"
 #include "engine/translate/code_probes.h"
 #include "isa/decode.h"

@@ -1,5 +1,7 @@
 """tools/layering refuses what the layers forbid, and names file, line and rule. Each test builds a small tree."""
 import pathlib
+import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -66,6 +68,10 @@ class Layering(Case):
         self.assertRefused({"profile/p.cc": '#include "engine/e.h"\n'},
                            "src/profile/p.cc:1: engine/e.h: profile may include base arch profile; not engine")
 
+    def test_behind_a_door_what_it_reaches_is_seen_too(self):
+        self.assertAccepted({"session/sample.h": '#include "session/kinds.h"\n', "session/kinds.h": '#include "engine/e.h"\n',
+                             "profile/p.cc": '#include "engine/e.h"\n'})
+
     def test_what_a_line_names_beside_the_layer_behind_the_door_is_seen_whole(self):
         picture = PICTURE.replace("layer(profile session)   #", "layer(isa arch)\nlayer(profile session isa)   #")
         self.assertEqual(layering({"profile/p.cc": '#include "isa/i.h"\n#include "session/sample.h"\n'}, picture)[0], 0)
@@ -129,6 +135,28 @@ class Rooms(Case):
                              "session/s.cc": '#include "engine/kernel/k.h"\n',
                              "engine/memory/m_test.cc": '#include "engine/kernel/k.h"\n'})
 
+    def test_a_file_in_no_room_is_no_way_round(self):
+        for chain in (["engine/run.h"], ["engine/run.h", "engine/thread.h"]):
+            behind = dict(zip(chain, [f'#include "{name}"\n' for name in [*chain[1:], "engine/kernel/k.h"]]))
+            self.assertAccepted({**behind, "engine/kernel/k.cc": '#include "engine/run.h"\n', "engine/e.cc": '#include "engine/run.h"\n'})
+            self.assertRefused({**behind, "engine/translate/x.cc": '\n#include "engine/run.h"\n'},
+                               "src/engine/translate/x.cc:2: engine/run.h: engine/translate may include engine/memory engine/translate; "
+                               f"not engine/kernel, which it reaches by {' -> '.join([*chain, 'engine/kernel/k.h'])}")
+
+    def test_a_file_in_no_room_that_reaches_nothing_above_may_be_included(self):
+        self.assertAccepted({"engine/thread.h": '#include "engine/memory/m.h"\n#include "engine/thread.h"\n',
+                             "engine/translate/x.cc": '#include "engine/thread.h"\n'})
+
+    def test_the_files_beside_the_rooms_are_one_where_a_line_names_them(self):
+        picture = ROOMS + "room(engine engine/translate)\n"
+        for place, message in (("engine/memory/x.cc", "engine/memory may include engine/memory; not engine"),
+                               ("engine/kernel/x.cc", "engine/kernel may include engine/memory engine/translate engine/kernel; not engine")):
+            status, lines = layering({**INSIDE, "engine/run.h": "", place: '#include "engine/run.h"\n'}, picture)
+            self.assertEqual((status, lines), (1, [f"src/{place}:1: engine/run.h: {message}"]))
+        self.assertEqual(layering({**INSIDE, "engine/e.cc": '#include "engine/kernel/k.h"\n'}, picture),
+                         (1, ["src/engine/e.cc:1: engine/kernel/k.h: engine may include engine/memory engine/translate engine; "
+                              "not engine/kernel"]))
+
     def test_what_is_for_tests_only_they_alone_include(self):
         self.assertAccepted({"engine/kernel/k_bench.cc": '#include "engine/reference/r.h"\n'})
         for place in ("engine/e.cc", "engine/kernel/k.cc", "session/s.h"):
@@ -144,6 +172,36 @@ class Rooms(Case):
                 (pathlib.Path(folder) / "CMakeLists.txt").write_text("layer(engine)\n" + line + "\n")
                 result = subprocess.run([LAYERING, folder], capture_output=True, text=True)
             self.assertEqual((result.returncode, result.stderr), (1, f"CMakeLists.txt:2: {message}\n"))
+
+
+class OurTree(unittest.TestCase):
+    """Each line of our own picture refuses something: a file that includes what the line leaves out is found."""
+
+    def test_an_include_that_the_picture_leaves_out_is_refused_in_each_layer_and_room(self):
+        ours = LAYERING.parent.parent
+        picture = (ours / "CMakeLists.txt").read_text()
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            shutil.copytree(ours / "src", root / "src", ignore=shutil.ignore_patterns("*.txt", "corpus", "*_data.cc"))
+            (root / "CMakeLists.txt").write_text(picture)
+            self.assertEqual(subprocess.run([LAYERING, folder], capture_output=True, text=True).returncode, 0)
+            expected = set()
+            lines = re.findall(r"^(layer|room)\((\S+?)(?:\s+([^)]*))?\)", picture, re.MULTILINE)
+            names = [name for _, name, _ in lines]
+            for kind, name, below in lines:
+                # What comes below its line in the picture, it may not include.
+                later = [other for other in names[names.index(name) + 1:]
+                         if ("/" in other) == (kind == "room") and (kind == "layer" or other.split("/")[0] == name.split("/")[0])]
+                header = next((path for other in later for path in sorted((root / "src" / other).rglob("*.h"))), None)
+                if header is None:
+                    continue
+                breach = root / "src" / name / "breach.cc"
+                breach.write_text(f'#include "{header.relative_to(root / "src")}"\n')
+                expected.add(f"src/{name}/breach.cc:1")
+            ran = subprocess.run([LAYERING, folder], capture_output=True, text=True)
+            self.assertEqual(ran.returncode, 1)
+            self.assertEqual({line.split(": ")[0] for line in ran.stdout.splitlines()}, expected)
+            self.assertGreater(len(expected), 40)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#include "engine/kernel/process_ids.h"
 #include "engine/kernel/process_turns.h"
 #include "engine/raw_syscall.h"
+#include "engine/run/process_ids.h"
 
 namespace zs::engine {
 

@@ -1,4 +1,4 @@
-#include "engine/kernel/process_ids.h"
+#include "engine/run/process_ids.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Which form of the trace a run gets: what it costs between units depends on that alone, and nothing else shows it.
-#include "engine/account/counting_mode.h"
+#include "engine/run/counting_mode.h"
 
 #include <gtest/gtest.h>
 

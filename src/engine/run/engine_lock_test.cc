@@ -1,5 +1,5 @@
 // The order in which threads of a program run follows from the program, not from when the kernel lets them ask.
-#include "engine/kernel/engine_lock.h"
+#include "engine/run/engine_lock.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>

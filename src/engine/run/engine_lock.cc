@@ -1,4 +1,4 @@
-#include "engine/kernel/engine_lock.h"
+#include "engine/run/engine_lock.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "engine/kernel/process_ids.h"
 #include "engine/observer.h"
+#include "engine/run/process_ids.h"
 
 namespace zs::engine {
 

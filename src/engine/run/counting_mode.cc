@@ -1,4 +1,4 @@
-#include "engine/account/counting_mode.h"
+#include "engine/run/counting_mode.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "engine/kernel/shown_ids.h"
+#include "engine/run/shown_ids.h"
 
 #include <charconv>
 #include <string_view>
