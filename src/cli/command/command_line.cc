@@ -192,6 +192,19 @@ int CommandLine::refuse_option(const std::string& typed) const {
   return kUsage;
 }
 
+OptionRow CommandLine::row_of(const CLI::Option& option) {
+  OptionRow row{.help = option.get_description(), .group = option.get_group()};
+  for (const std::string& name : option.get_snames()) row.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) row.names.push_back("--" + name);
+  row.value = option.get_option_text();
+  if (row.value.starts_with(kMayBeLeftOut)) {
+    row.value = row.value.substr(kMayBeLeftOut.size(), row.value.size() - kMayBeLeftOut.size() - 1);
+    row.value_may_be_left_out = true;
+  }
+  row.repeats = option.get_multi_option_policy() != CLI::MultiOptionPolicy::TakeLast;
+  return row;
+}
+
 OptionTable CommandLine::table() const {
   OptionTable table{.verb = verb_,
                     .about = app_->get_description(),
@@ -201,17 +214,7 @@ OptionTable CommandLine::table() const {
                     .notes = notes_,
                     .statuses = statuses_};
   for (const CLI::Option* const option : app_->get_options()) {
-    if (option->get_group().empty()) continue;  // understood, and refused with a reason
-    OptionRow row{.help = option->get_description(), .group = option->get_group()};
-    for (const std::string& name : option->get_snames()) row.names.push_back("-" + name);
-    for (const std::string& name : option->get_lnames()) row.names.push_back("--" + name);
-    row.value = option->get_option_text();
-    if (row.value.starts_with(kMayBeLeftOut)) {
-      row.value = row.value.substr(kMayBeLeftOut.size(), row.value.size() - kMayBeLeftOut.size() - 1);
-      row.value_may_be_left_out = true;
-    }
-    row.repeats = option->get_multi_option_policy() != CLI::MultiOptionPolicy::TakeLast;
-    table.options.push_back(std::move(row));
+    if (!option->get_group().empty()) table.options.push_back(row_of(*option));  // the others are in no page
   }
   return table;
 }
@@ -223,10 +226,9 @@ std::vector<std::string> CommandLine::with_values_spelled_out(std::vector<std::s
            (word[2] == '=' || std::isdigit(static_cast<unsigned char>(word[2])) != 0);
   };
   if (std::ranges::none_of(words, has_value)) return words;
-  const std::vector<OptionRow> options = table().options;
-  const auto row_of = [&](const std::string& name) {
-    return std::ranges::find_if(options,
-                                [&](const OptionRow& row) { return std::ranges::count(row.names, name) != 0; });
+  const auto named = [this](const std::string& name) {
+    const CLI::Option* const option = app_->get_option_no_throw(name);
+    return option != nullptr ? std::optional(row_of(*option)) : std::nullopt;
   };
   for (std::size_t i = 1; i < words.size(); ++i) {
     std::string& word = words[i];
@@ -235,14 +237,13 @@ std::vector<std::string> CommandLine::with_values_spelled_out(std::vector<std::s
       if (app_->get_prefix_command()) break;
       continue;
     }
-    const auto whole = row_of(word);
-    if (whole != options.end()) {
+    if (const auto whole = named(word)) {
       if (!whole->value.empty() && !whole->value_may_be_left_out) ++i;
       continue;
     }
     if (!has_value(word)) continue;
-    const auto row = row_of(word.substr(0, 2));
-    if (row == options.end() || !row->value_may_be_left_out) continue;
+    const auto row = named(word.substr(0, 2));
+    if (!row || !row->value_may_be_left_out) continue;
     word = row->names.back() + "=" + word.substr(word[2] == '=' ? 3 : 2);
   }
   return words;

@@ -77,6 +77,7 @@ class CommandLine {
     std::string* typed;
   };
 
+  static OptionRow row_of(const CLI::Option& option);
   CLI::Option* grouped(CLI::Option* option);
   OptionTable table() const;
   std::vector<std::string> with_values_spelled_out(std::vector<std::string> words) const;

@@ -48,20 +48,13 @@ void add_run_options(CommandLine& line, RunOptions& options) {
              "Where they are kept [$XDG_CACHE_HOME/zeroskid/translations, or below ~/.cache]");
   line.value("--cache-size", options.cache_size, "SIZE",
              "At most so many bytes of them, with K, M or G; the least recently used go [512M]");
-  line.group("Checking zeroskid itself");
-  line.flag("--precise-only", options.precise_only, "Run every instruction in the slow, precise way");
-  line.flag("--check-cache", options.check_cache,
-            "Translate anew what is taken from the cache, and compare; with --virtual-time too");
-  line.flag("--cache-statistics", options.cache_statistics,
-            "Say for each process how many blocks it has translated, and taken from the cache,\nand why it came out of "
-            "translated code");
-  line.number("--max-block", options.max_block_instructions, 1, "N", "Translate at most N instructions at a time [32]");
-  line.value("--units", options.units, "UNIT:WARM_UP:FIRST:LONGEST[:COMPLETE]",
-             "With --detail sampled, in instructions: what is measured, what is modelled before it, the\n"
-             "first and the longest stretch with one unit in it, and what is complete in front of all\n"
-             "[50000:100000:200000:819200000:2000000]");
-  if (!options.has_targets) {
-    line.group("");  // understood, and refused with a reason
+  line.group("");  // for who changes zeroskid: CONTRIBUTING.md says what each does
+  line.flag("--precise-only", options.precise_only, "");
+  line.flag("--check-cache", options.check_cache, "");
+  line.flag("--cache-statistics", options.cache_statistics, "");
+  line.number("--max-block", options.max_block_instructions, 1, "N", "");
+  line.value("--units", options.units, "UNIT:WARM_UP:FIRST:LONGEST[:COMPLETE]", "");
+  if (!options.has_targets) {  // understood, and refused with a reason
     line.value("-p,--pid", options.pid, "PID", "");
     line.value(options.t_is_tid ? "-t,--tid" : "--tid", options.tid, "TID", "");
     line.flag("-a,--all-cpus", options.all_cpus, "");
