@@ -392,7 +392,7 @@ Elapsed Counters::time_headroom(Ring ring) {
   for (unsigned i = 0; i < accumulators.ticking_count; ++i) {
     const Counter& counter = *accumulators.ticking[i];
     std::uint64_t& least = room.*clock_of(counter.tick);
-    least = std::min(least, counter.limit - counter.value - 1);
+    least = std::min(least, arming_.due(counter.bit) ? 0 : counter.limit - counter.value - 1);
   }
   return room;
 }

@@ -28,7 +28,12 @@ class PebsArming {
 
   /// Records are due at the next retirement, whatever it is.
   bool any_due() const { return !due_.empty(); }
+  bool due(std::uint64_t bit) const { return (due_.bits & bit) != 0; }
   void set_due(arch::CounterSet counters) { due_.bits |= enabled_.bits & counters.bits; }
+  void forget_due(arch::CounterSet counters) {
+    due_.bits &= ~counters.bits;
+    if (due_.empty()) forget_name();
+  }
   /// Whether nobody has said of which instruction they are.
   bool is_unnamed() const { return any_due() && !named_; }
   /// They are of this one, if it retires among so many; 0: of any. Nothing where none is due.

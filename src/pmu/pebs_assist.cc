@@ -35,7 +35,7 @@ CounterSet PebsAssist::record(CounterSet triggered, const arch::Retired& retired
     case DebugStore::Outcome::ReachedThreshold:
     case DebugStore::Outcome::Stored:
       if (model_.pebs_serves == arch::PebsServes::Overflowed) served = served | counters_.arming().armed();
-      reload({served.bits & ~reloaded_.bits});
+      reload({served.bits & ~reloaded_.bits & ~behind_.bits});
       counters_.clear_status(served.bits);
       break;
     case DebugStore::Outcome::OutOfBounds:
@@ -47,14 +47,12 @@ CounterSet PebsAssist::record(CounterSet triggered, const arch::Retired& retired
     case DebugStore::Outcome::Faulted: break;
   }
   counters_.arming().disarm(served);
-  reloaded_.bits &= ~served.bits;
-  for (CounterSet rest = served; !rest.empty(); rest.bits &= rest.bits - 1) {
-    std::uint64_t& owed = owed_[rest.first()];
-    if (owed == 0) continue;
-    --owed;
-    counters_.arming().set_due(arch::only(rest.first()));
-    reloaded_ = reloaded_ | arch::only(rest.first());
+  for (CounterSet rest = served & behind_; !rest.empty(); rest.bits &= rest.bits - 1) {
+    const CounterSet counter = arch::only(rest.first());
+    if ((reloaded_ & counter).empty()) take_period(rest.first());
+    counters_.arming().set_due(behind_ & counter);
   }
+  reloaded_.bits &= ~served.bits;
   if (outcome == DebugStore::Outcome::ReachedThreshold) reached_threshold = true;
   if (reached_threshold) counters_.set_status(GlobalStatus::buffer.mask);
   return served;
@@ -63,20 +61,32 @@ CounterSet PebsAssist::record(CounterSet triggered, const arch::Retired& retired
 void PebsAssist::reload_wrapped(CounterSet wrapped) {
   for (CounterSet rest = wrapped; !rest.empty(); rest.bits &= rest.bits - 1) {
     const unsigned counter = rest.first();
-    const auto value = store_.reset_value(counter);
-    if (!value) continue;
-    const std::uint64_t limit = limit_of(counter), period = limit - (*value & (limit - 1));
-    const std::uint64_t since = counters_.value(counter);
-    counters_.set_value(counter, *value + since % period);
-    owed_[counter] += since / period + (reloaded_.has(counter) ? 1 : 0);
+    behind_ = behind_ | arch::only(counter);
+    if (reloaded_.has(counter) || counters_.value(counter) >= period_of(counter)) continue;
+    take_period(counter);
     reloaded_ = reloaded_ | arch::only(counter);
   }
 }
 
-void PebsAssist::forget_due() {
-  reloaded_ = {};
-  owed_ = {};
+std::uint64_t PebsAssist::period_of(unsigned counter) const {
+  const std::uint64_t limit = limit_of(counter);
+  return limit - (store_.reset_value(counter).value_or(0) & (limit - 1));
 }
+
+void PebsAssist::take_period(unsigned counter) {
+  const std::uint64_t since = counters_.value(counter), period = period_of(counter);
+  if (since < period) behind_.bits &= ~arch::only(counter).bits;
+  counters_.set_value(counter, since - period);
+}
+
+void PebsAssist::set_counter(unsigned counter, std::uint64_t value) {
+  counters_.set_value(counter, value);
+  if (!behind_.has(counter)) return;
+  behind_.bits &= ~arch::only(counter).bits;
+  if (!reloaded_.has(counter)) counters_.arming().forget_due(arch::only(counter));
+}
+
+void PebsAssist::forget_due() { reloaded_ = behind_ = {}; }
 
 void PebsAssist::reload(CounterSet counters) {
   for (CounterSet rest = counters; !rest.empty(); rest.bits &= rest.bits - 1) {

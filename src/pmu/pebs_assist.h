@@ -5,7 +5,6 @@
 //   * Which counters a record serves (reload, status bit) differs by format: CpuModel::pebs_serves.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -41,13 +40,19 @@ class PebsAssist {
                           bool code64, bool& reached_threshold);
   /// As Pmu::repeating(), of the records alone.
   Pmu::Repeating repeating(std::size_t accumulator, Ring ring) const;
-  /// Counters of time have wrapped without an instruction: they are loaded anew, and their records are due.
+  /// Counters of time have wrapped without an instruction, and their records are due. Each is loaded anew with what has
+  /// passed since; where that is another whole period, it stays above 0 by it until the record is made, then until the
+  /// next, so that whoever looks in between sees how much no record stands for yet.
   void reload_wrapped(arch::CounterSet wrapped);
+  /// Software writes a counter: what had passed it by is no longer owed a record.
+  void set_counter(unsigned counter, std::uint64_t value);
   void forget_due();
 
  private:
   arch::PebsDataCfg groups_of(arch::CounterSet triggered) const;
   void reload(arch::CounterSet counters);
+  std::uint64_t period_of(unsigned counter) const;
+  void take_period(unsigned counter);
   std::uint64_t limit_of(unsigned counter) const {
     return std::uint64_t{1} << (counter < arch::kFirstFixedBit ? model_.general_width : model_.fixed_width);
   }
@@ -60,8 +65,8 @@ class PebsAssist {
   PebsRecord record_;
   arch::PebsDataCfg groups_;
   VectorRegisters* vector_registers_ = nullptr;
-  arch::CounterSet reloaded_;             // counters of time that wrapped, whose records are due,
-  std::array<std::uint64_t, 64> owed_{};  // and how many more each, because more than a period has passed
+  arch::CounterSet reloaded_;  // counters of time whose records are due, and that were loaded anew when they wrapped
+  arch::CounterSet behind_;    // counters of time that are above 0, because more has passed than was reloaded
 };
 
 }  // namespace zs::pmu

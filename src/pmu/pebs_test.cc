@@ -70,12 +70,25 @@ TEST(Pebs, PeriodsOfTimeThatPassAtOnceHaveARecordEach) {
   TestPmu t;
   sample(t, kCountCycles, 100);
   t.pmu.advance({.core = 330});
-  EXPECT_EQ(t.rd(kPmc0), minus(100) + 30);
+  EXPECT_EQ(t.rd(kPmc0), 230U) << "what no record stands for yet";
+  EXPECT_EQ(t.pmu.time_headroom().core, 0U);
   t.run(2, 0x1000);
   EXPECT_TRUE(t.pmu.needs_each());
   t.run(4, 0x2000);
   EXPECT_THAT(eventing_ips(t), ElementsAre(0x1000, 0x1004, 0x2000));
   EXPECT_EQ(t.rd(kPmc0), minus(100) + 30);
+}
+
+TEST(Pebs, PeriodsOfTimeThatHavePassedAreOwedNoRecordWhereTheCounterIsWritten) {
+  TestPmu t;
+  sample(t, kCountCycles, 100);
+  t.pmu.advance({.core = 330});
+  t.run(1, 0x1000);
+  EXPECT_EQ(t.rd(kPmc0), 130U) << "one period and 30";
+  t.wr(kFullPmc0, minus(1000) + 30);
+  t.run(4, 0x2000);
+  EXPECT_THAT(eventing_ips(t), ElementsAre(0x1000));
+  EXPECT_EQ(t.rd(kPmc0), minus(1000) + 30);
 }
 
 TEST(Pebs, ARecordOfTimeIsOfTheInstructionThatRetirementWaitedForWhenItRetiresAgain) {

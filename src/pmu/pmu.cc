@@ -236,11 +236,11 @@ bool Pmu::Impl::wrmsr(std::uint32_t address, std::uint64_t value) {
   switch (found->msr.fact->msr) {
     case Msr::GeneralCounter: {  // bit 31 is copied into all bits above it
       const auto low = static_cast<std::int32_t>(static_cast<std::uint32_t>(value));
-      counters_.set_value(i, static_cast<std::uint64_t>(std::int64_t{low}));
+      pebs_.set_counter(i, static_cast<std::uint64_t>(std::int64_t{low}));
       break;
     }
-    case Msr::FullWidthCounter: counters_.set_value(i, value); break;
-    case Msr::FixedCounter: counters_.set_value(arch::kFirstFixedBit + i, value); break;
+    case Msr::FullWidthCounter: pebs_.set_counter(i, value); break;
+    case Msr::FixedCounter: pebs_.set_counter(arch::kFirstFixedBit + i, value); break;
     case Msr::PerfEvtSel: counters_.set_select(i, PerfEvtSel{value}); break;
     case Msr::FixedCtrCtrl: counters_.set_fixed_control(FixedCtrCtrl{value}); break;
     case Msr::GlobalCtrl: counters_.set_control(arch::GlobalCtrl{value}); break;

@@ -197,11 +197,12 @@ void PmuDriver::drain_records(PmuClient& client) {
     for (std::size_t i = 0; i < plan_.size(); ++i) {
       if (!plan_[i].pebs || !facts.counters.has(plan_[i].counter)) continue;
       counters_[i].total += events_per_record(i);  // this record reloaded the counter
+      const std::uint64_t behind = config_.events[plan_[i].event].frequency != 0 ? take_periods_behind(i) : 0;
       if (collision) {
         ++statistics_.lost;
         client.lost(plan_[i]);
       } else {
-        client.record(plan_[i], counters_[i].period, events_per_record(i), facts);
+        client.record(plan_[i], counters_[i].period + behind, events_per_record(i) + behind, facts);
       }
     }
   };
@@ -217,10 +218,32 @@ void PmuDriver::drain_records(PmuClient& client) {
   for (std::size_t i = 0; i < plan_.size(); ++i) {
     if (!plan_[i].pebs) continue;
     account(i);
-    if (counters_[i].wanted_period == counters_[i].period) continue;
-    counters_[i].period = counters_[i].wanted_period;
-    reload(i);
+    Counter& counter = counters_[i];
+    if (counter.wanted_period == counter.period) continue;
+    // What has passed since is part of the next period.
+    const std::uint64_t passed = records_time(i) ? counter.period - distance_to_wrap(i) : 0;
+    counter.period = counter.wanted_period;
+    reload(i, std::min(passed, counter.period - 1));
   }
+}
+
+bool PmuDriver::records_time(std::size_t planned) const { return pmu_.records_the_overflow(plan_[planned].counter); }
+
+std::uint64_t PmuDriver::distance_to_wrap(std::size_t planned) const {
+  return (0 - counters_[planned].accounted) & (~std::uint64_t{0} >> counters_[planned].sign_shift);
+}
+
+/// Where periods change, records of periods that have passed together with one that is recorded would be taken for such
+/// of the new length, and their times for the event's rate: so that one sample stands for all of them.
+std::uint64_t PmuDriver::take_periods_behind(std::size_t planned) {
+  if (!records_time(planned)) return 0;
+  account(planned);
+  const Counter& counter = counters_[planned];
+  const auto passed = static_cast<std::int64_t>(counter.accounted << counter.sign_shift) >> counter.sign_shift;
+  if (passed < 0) return 0;
+  const std::uint64_t beyond = static_cast<std::uint64_t>(passed) % counter.period;
+  reload(planned, beyond);
+  return static_cast<std::uint64_t>(passed) - beyond + counter.period;
 }
 
 void PmuDriver::service_overflows(PmuClient& client, CounterSet overflowed) {
@@ -294,7 +317,7 @@ void PmuDriver::account(std::size_t planned) {
   counter.left -= delta;
 }
 
-void PmuDriver::reload(std::size_t planned) {
+void PmuDriver::reload(std::size_t planned, std::uint64_t passed) {
   const PlannedCounter& c = plan_[planned];
   Counter& counter = counters_[planned];
   std::uint64_t events = longest_period(c);
@@ -303,10 +326,10 @@ void PmuDriver::reload(std::size_t planned) {
   } else if (counter.period != 0) {
     events = std::min(longest_period(c), static_cast<std::uint64_t>(std::max<std::int64_t>(counter.left, 1)));
   }
-  const std::uint64_t value = (0 - events) & (~std::uint64_t{0} >> (64 - width(c)));
-  if (c.pebs) ds_.set_reset(arch::ds_reset_slot(c.counter, model_.fixed_reset_slot()), value);
-  wrmsr(value_msr(c), value);
-  counter.accounted = value;
+  const std::uint64_t mask = ~std::uint64_t{0} >> (64 - width(c));
+  if (c.pebs) ds_.set_reset(arch::ds_reset_slot(c.counter, model_.fixed_reset_slot()), (0 - events) & mask);
+  counter.accounted = (passed - events) & mask;
+  wrmsr(value_msr(c), counter.accounted);
 }
 
 unsigned PmuDriver::width(const PlannedCounter& counter) const {

@@ -130,7 +130,12 @@ class PmuDriver {
   void service_overflows(PmuClient& client, arch::CounterSet overflowed);
   void account(std::size_t planned);
   void count_buffered();
-  void reload(std::size_t planned);
+  /// passed  events of the period that have come already
+  void reload(std::size_t planned, std::uint64_t passed = 0);
+  /// Whether its overflow itself is recorded, as that of time is.
+  bool records_time(std::size_t planned) const;
+  std::uint64_t distance_to_wrap(std::size_t planned) const;
+  std::uint64_t take_periods_behind(std::size_t planned);
   std::uint32_t value_msr(const PlannedCounter& counter) const;
   unsigned width(const PlannedCounter& counter) const;
   std::uint64_t longest_period(const PlannedCounter& counter) const;

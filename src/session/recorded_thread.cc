@@ -280,10 +280,10 @@ DriverStatistics RecordedThread::statistics() const {
 void RecordedThread::record(const PlannedCounter& counter, std::uint64_t period, std::uint64_t events,
                             const PebsFacts& facts) {
   const EventSpec& event = shared_.config.events[counter.event];
-  // perf leaves out the one that arming takes. In units periods are short, and that would be up to half of all; and
-  // what was complete in front of them has its part in the same sum.
-  const bool adds_up =
-      shared_.units && shared_.config.is_estimated(event) && (weight_.instructions != 1 || event.frequency != 0);
+  // perf leaves out the one that arming takes. Where periods are short, as they are in units and where they begin at 1
+  // to follow a frequency, that would be up to half of all.
+  const bool in_unit = shared_.units && shared_.config.is_estimated(event) && weight_.instructions != 1;
+  const bool adds_up = event.frequency != 0 || in_unit;
   Sample sample = sample_of(counter, adds_up ? events : period, facts.registers);
   sample.time_ns = facts.tsc ? shared_.clock.ns_at(*facts.tsc) : shared_.clock.now_ns();
   // precise 1 is the record's own instruction pointer, past the instruction; more asks for the instruction itself,
