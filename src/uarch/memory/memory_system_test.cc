@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -306,6 +307,23 @@ TEST(MemorySystem, TheStlbAnswersForPagesThatTheDataTlbLost) {
   }
   EXPECT_EQ(machine.count(CoreSignal::DtlbLoadWalk), 256U);
   EXPECT_EQ(machine.count(CoreSignal::DtlbLoadStlbHit), 256U);
+}
+
+TEST(MemorySystem, AWalkThatWaitsForAWalkerIsNotUnderWay) {
+  for (const CoreModel& model : core_models()) {
+    const auto memory = MemorySystem::make(model.memory, {.prefetch = false});
+    constexpr std::uint64_t kBegin = 1000;
+    std::uint64_t end = 0, translated = 0;
+    for (unsigned page = 0; page < 64; ++page) {
+      const Outcome outcome = memory->load(0, {kData + page * 4096, kBegin, 8, 1});
+      EXPECT_EQ(outcome.tlb, TlbOutcome::Walk);
+      end = std::max<std::uint64_t>(end, kBegin + outcome.latency);
+      translated += outcome.latency;
+    }
+    const std::uint64_t walks = memory->counts(0)[CoreSignal::DtlbLoadWalkCycles];
+    EXPECT_LE(walks, model.memory.page_walkers * (end - kBegin)) << model.name;
+    EXPECT_GT(translated, 2 * walks) << model.name << ": most of their time they waited";
+  }
 }
 
 TEST(MemorySystem, LargePagesNeedOneTranslationPerTwoMebibytes) {

@@ -80,12 +80,13 @@ class Paging : public PrivateLevels<Parts> {
     if (own.stlb.find(page, mapped.large) != nullptr) {
       count(core, events.stlb_hit);
     } else {
-      const std::uint32_t cycles = walk(core, page, now + result.latency, mapped.large);
+      const std::uint64_t begin = walker_free_at(core, now + result.latency);
+      const std::uint64_t done = walk(core, page, begin, mapped.large);
       count(core, events.walk);
-      count(core, events.cycles, cycles);
+      count(core, events.cycles, done - begin);
       count(core, mapped.large ? CoreSignal::WalkCompleted2M : CoreSignal::WalkCompleted4K);
       if (side == Side::Load) count(core, mapped.large ? CoreSignal::DtlbLoadWalk2M : CoreSignal::DtlbLoadWalk4K);
-      result.latency += cycles;
+      result.latency = static_cast<std::uint32_t>(done - now);
       result.outcome = TlbOutcome::Walk;
       own.stlb.insert(page, mapped.large, tagged);
     }
@@ -118,13 +119,18 @@ class Paging : public PrivateLevels<Parts> {
     }
   }
 
-  /// Reads the paging entries that no cache of them holds, one after the other. Returns cycles.
+  /// When a walk that is wanted from `now` on begins. What waits for a walker is no walk under way: the events of
+  /// walk cycles count those, at most one a walker in each cycle.
+  std::uint64_t walker_free_at(unsigned core, std::uint64_t now) const {
+    return std::max(now, *std::ranges::min_element(cores_[core]->walkers));
+  }
+
+  /// Reads the paging entries that no cache of them holds, one after the other. Returns when it is done.
+  /// start   walker_free_at(), of the walker that takes it
   /// source: paging-structure caches, SDM vol. 3A, "Caching Translation Information"; 2 cycles beside the reads are
   /// chosen.
-  std::uint32_t walk(unsigned core, std::uint64_t page, std::uint64_t now, bool large) {
+  std::uint64_t walk(unsigned core, std::uint64_t page, std::uint64_t start, bool large) {
     Core& own = *cores_[core];
-    const auto walker = std::ranges::min_element(own.walkers);
-    const std::uint64_t start = std::max(now, *walker);
     std::uint64_t at = start + 2;
     // walk_caches[i] skips the read of the entries above level i.
     const unsigned last = large ? 1 : 0;
@@ -136,8 +142,8 @@ class Paging : public PrivateLevels<Parts> {
       if (level == last) break;
       own.walk_caches[level - 1].insert(page >> kLargePageShift * level, 0);
     }
-    *walker = at;
-    return static_cast<std::uint32_t>(at - now);
+    *std::ranges::min_element(own.walkers) = at;
+    return at;
   }
 
   /// The page of instructions was touched: it is the newest of its set of the TLB.
