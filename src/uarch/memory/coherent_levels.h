@@ -86,6 +86,7 @@ class CoherentLevels : public MemorySystem {
   struct Used {
     std::uint32_t latency = 0;
     Source source = Source::L1;
+    Source whence = Source::FillBuffer;  // as Outcome has it
   };
   struct Arrival {
     std::uint64_t complete = 0;
@@ -129,6 +130,11 @@ class CoherentLevels : public MemorySystem {
     NextLinePrefetcher next_line;
     StridePrefetcher strides;
     Streamer streamer;
+    struct Whence {
+      Line line = kNoLine;
+      Source source = Source::FillBuffer;
+    };
+    std::array<Whence, 64> whence{};    // of lines that were asked for last, by their lowest bits
     Line combining = kNoLine;           // of the last streaming store
     std::uint64_t streaming_until = 0;  // no fill of one is under way from then on
     std::uint64_t dispatched = 0;       // no access from now on is dispatched before that
@@ -190,19 +196,25 @@ class CoherentLevels : public MemorySystem {
   }
   /// The line in a slot of L1D was asked for.
   template <typename Slot>
-  static void add_fill(Core& own, Slot slot, Line line, std::uint64_t complete) {
+  static void add_fill(Core& own, Slot slot, Line line, std::uint64_t complete, Source whence) {
+    own.whence[line % own.whence.size()] = {line, whence};
     if constexpr (Parts::kInlinePath) {
       const bool again = own.fills.complete(line, own.dispatched) != 0;
       own.arrives[slot] = again ? Core::kAsk : complete;
     }
     own.fills.add(line, complete, own.dispatched);
   }
+  static Source whence_of(const Core& own, Line line) {
+    const auto& last = own.whence[line % own.whence.size()];
+    return last.line == line ? last.source : Source::FillBuffer;
+  }
   /// The same, of the line that was put in last. A request for it from when it was there before was forgotten when it
   /// left; one that fills another buffer than that of a line of L1D is a streaming store's.
-  static void add_fill(Core& own, Line line, std::uint64_t complete) {
+  static void add_fill(Core& own, Line line, std::uint64_t complete, Source whence) {
+    own.whence[line % own.whence.size()] = {line, whence};
     if constexpr (Parts::kInlinePath) {
       if (own.streaming_until > own.dispatched) [[unlikely]]
-        return add_fill(own, own.l1d.newest(), line, complete);
+        return add_fill(own, own.l1d.newest(), line, complete, whence);
       own.arrives[own.l1d.newest()] = complete;
     }
     own.fills.add(line, complete, own.dispatched);

@@ -397,7 +397,7 @@ class Hierarchy final : public Paging<Parts> {
     if (access.linear % kLineBytes + access.bytes > kLineBytes) [[unlikely]]
       return use_split<kUse>(core, access, first, start);
     const Used used = this->template use_line<kUse>(core, line, access.linear, start, access.instruction);
-    return {.latency = used.latency, .source = used.source, .tlb = first.outcome};
+    return {.latency = used.latency, .source = used.source, .whence = used.whence, .tlb = first.outcome};
   }
   template <Use kUse>
   [[gnu::noinline]] Outcome use_split(unsigned core, const Access& access, const Translated& first,
@@ -416,13 +416,14 @@ class Hierarchy final : public Paging<Parts> {
       const Used next =
           this->template use_line<kUse>(core, line, linear, start + translated.latency, access.instruction);
       if (translated.latency + next.latency > used.latency) {
-        used = {translated.latency + next.latency, next.source};
+        used = {translated.latency + next.latency, next.source, next.whence};
       }
     }
     outcome.latency = used.latency + parameters_.split_cycles;
     if (kUse != Use::Store && last >> kPageBits != access.linear >> kPageBits)
       outcome.latency += parameters_.page_split_cycles;
     outcome.source = used.source;
+    outcome.whence = used.whence;
     return outcome;
   }
 };

@@ -83,6 +83,7 @@ struct Outcome {
   std::uint32_t waited =
       0;  // of a store: cycles that it waited for an entry of the store buffer, not part of `latency`
   Source source = Source::L1;
+  Source whence = Source::FillBuffer;  // where a line of a fill buffer comes from; FillBuffer: nobody knows any more
   TlbOutcome tlb = TlbOutcome::Hit;
   Forwarding forwarding = Forwarding::None;
   bool split = false;  // crossed a line
@@ -91,7 +92,7 @@ struct Outcome {
   std::uint32_t begun_again() const { return (split ? 2U : 1U) * (forwarding == Forwarding::Alias ? 2U : 1U) - 1U; }
   bool operator==(const Outcome&) const = default;
 };
-static_assert(sizeof(Outcome) == 12);
+static_assert(sizeof(Outcome) <= 16);  // two registers
 
 enum class LoadKind : std::uint8_t {
   Plain,

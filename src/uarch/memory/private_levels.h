@@ -41,6 +41,7 @@ class PrivateLevels : public CoherentLevels<Parts> {
   using Base::under_way;
   using Base::upgrade;
   using Base::wait_for_fill_buffer;
+  using Base::whence_of;
   using Base::write_to_llc;
   using Base::writes;
   using MemorySystem::counts_;
@@ -91,7 +92,7 @@ class PrivateLevels : public CoherentLevels<Parts> {
           count(core, CoreSignal::L2RfoHit);
           complete = std::max(complete, upgrade(core, line, wait_for_fill_buffer(core, now)));
           own.fills.forget(line, own.dispatched);
-          add_fill(own, slot, line, complete);
+          add_fill(own, slot, line, complete, Source::L3SnoopHit);
         }
         flags = flags | kExclusive | (use == Use::PrefetchForWrite ? kSharedLine : kDirty);
       }
@@ -108,7 +109,8 @@ class PrivateLevels : public CoherentLevels<Parts> {
       }
       if (wants_next && parameters_.prefetch.next_line) prefetch_into_l1(core, line, linear, linear + kLineBytes, now);
       if (complete == 0) return {l1_cycles, Source::L1};
-      return {std::max(l1_cycles, static_cast<std::uint32_t>(complete - now)), Source::FillBuffer};
+      return {std::max(l1_cycles, static_cast<std::uint32_t>(complete - now)), Source::FillBuffer,
+              whence_of(own, line)};
     }
 
     return miss<kUse>(core, line, linear, now, instruction);
@@ -126,7 +128,7 @@ class PrivateLevels : public CoherentLevels<Parts> {
     LineFlags flags = without(arrival.flags, kDirty);  // the L2 keeps that
     if (writes(use)) flags = flags | kExclusive | (use == Use::PrefetchForWrite ? kSharedLine : kDirty);
     install(core, line, flags);
-    add_fill(own, line, arrival.complete);
+    add_fill(own, line, arrival.complete, arrival.source);
     if (is_load(use)) {
       count(core, CoreSignal::FillBufferPending, arrival.complete - start);
       own.next_line.missed(linear);
@@ -201,7 +203,7 @@ class PrivateLevels : public CoherentLevels<Parts> {
     if (own.l1d.find(wanted) != L1::kNoSlot || own.fills.full(now) || owned_elsewhere(core, wanted)) return false;
     const Arrival arrival = request(core, wanted, now, Request::Prefetch);
     install(core, wanted, without(arrival.flags, kDirty) | kPrefetched);
-    add_fill(own, wanted, std::max(now, arrival.complete - std::min(ago, arrival.complete)));
+    add_fill(own, wanted, std::max(now, arrival.complete - std::min(ago, arrival.complete)), arrival.source);
     return true;
   }
 

@@ -29,7 +29,10 @@ class PlainClock {
 
   void begin() {
     for (const Retired& block : retired_) {
-      if (block.first_slot + core_.reorder_buffer <= slots_ + 1) stall_until(block.done);
+      if (block.first_slot + core_.reorder_buffer > slots_ + 1) continue;
+      share_out(now_, block.done.time, own_cause(block.done), [this](std::uint64_t units, SlotCause cause) {
+        stall_until({now_ + units, cause});
+      });
     }
     // The scheduler: ports may be behind by as much as it holds.
     if (ports_.done > ports_.behind) stall_until({ports_.done - ports_.behind, ports_.cause});
@@ -64,11 +67,18 @@ class PlainClock {
   void load_done(std::uint32_t cycles, SlotCause level) {
     const Late arrives{absolute(addressed_).time + std::uint64_t{cycles} * kUnitsPerCycle, level};
     result_.other = std::max(result_.other, arrives);
+    outstanding_.push_back({absolute(addressed_).time, arrives});
+    if (outstanding_.size() > 4096) outstanding_.erase(outstanding_.begin(), outstanding_.begin() + 2048);
   }
   /// From this instruction on.
   void delay(std::uint64_t units, SlotCause cause) {
     lost[cause] += units;
     shift_ += units;
+  }
+  void store_stall(std::uint32_t cycles) {
+    const std::uint64_t from = now_ + shift_ + offset_;
+    share_out(from, from + std::uint64_t{cycles} * kUnitsPerCycle, SlotCause::StoreBuffer,
+              [this](std::uint64_t units, SlotCause cause) { delay(units, cause); });
   }
   void fetch_stall(std::uint32_t cycles, SlotCause cause) {
     const std::uint64_t hidden = core_.queue_slots * slot_;
@@ -102,35 +112,37 @@ class PlainClock {
       const std::uint64_t wait = last_result_.time - next;
       const std::uint64_t wrong = std::min<std::uint64_t>(wait, core_.reorder_buffer * slot_);
       behind(wrong, SlotCause::Mispredict);
-      behind(wait - wrong, last_result_.cause);
+      share_out(next + wrong, last_result_.time, own_cause(last_result_),
+                [this](std::uint64_t units, SlotCause cause) { behind(units, cause); });
     }
     behind(core_.mispredict_cycles * kUnitsPerCycle, SlotCause::Mispredict);
   }
-  void load_again(std::uint32_t times) { again_ += times; }
+  void load_again(std::uint32_t times) { ports_.again += times; }
   void resteer() { behind(core_.resteer_cycles * kUnitsPerCycle, SlotCause::Resteer); }
   void serialise(std::uint32_t cycles) {
     Late all = absolute(whole_);
     if (!retired_.empty()) all = std::max(all, retired_.back().done);
     const std::uint64_t next = next_dispatch();
-    if (all.time > next) behind(all.time - next, all.cause == SlotCause::Latency ? SlotCause::Serialising : all.cause);
+    share_out(next, all.time, SlotCause::Serialising,
+              [this](std::uint64_t units, SlotCause cause) { behind(units, cause); });
     behind(cycles * kUnitsPerCycle, SlotCause::Serialising);
   }
   void occupy(std::uint32_t cycles, SlotCause cause) { behind(std::uint64_t{cycles} * kUnitsPerCycle, cause); }
 
   void end() {
-    for (const auto& [r, value] : written_) registers[r] = absolute(value.first, value.second);
+    for (const auto& [r, value] : written_) registers[r] = {absolute(value.first, value.second).time};
     Late complete = absolute(whole_);
     if (!retired_.empty()) complete = std::max(complete, retired_.back().done);
     retired_.push_back({slots_ + 1, complete});
     if (retired_.size() > 1024) retired_.erase(retired_.begin(), retired_.begin() + 512);
     const std::uint64_t ports = timing_->executed().units;
-    const std::uint64_t of_loads = again_ == 0 ? 0 : load_units(core_, timing_->load_uops() + again_);
+    const std::uint64_t of_loads = ports_.again == 0 ? 0 : load_units(core_, timing_->load_uops() + ports_.again);
     ports_.done = std::max(ports_.done, now_) + std::max(ports, of_loads);
     if (std::max(ports, of_loads) > bound_.units) {
       ports_.behind = timing_->scheduler_units();
-      ports_.cause = of_loads > ports ? SlotCause::Ports : timing_->executed().cause;
+      ports_.cause = of_loads > ports ? SlotCause::L1 : timing_->executed().cause;
     }
-    again_ = 0;
+    ports_.again = 0;
     lost[SlotCause::Retired] += (timing_->slots() - timing_->microcode_slots()) * slot_;
     lost[SlotCause::RetiredMicrocode] += timing_->microcode_slots() * slot_;
     lost[bound_.cause] += bound_.units - timing_->slots() * slot_;
@@ -188,6 +200,24 @@ class PlainClock {
     }
     return value;
   }
+  static SlotCause own_cause(const Late& late) {
+    return late.cause == SlotCause::L1 ? SlotCause::L1 : SlotCause::Latency;
+  }
+  /// A wait, from one moment to the next at which a load begins or ends: the deepest level outstanding has it.
+  template <typename Charge>
+  void share_out(std::uint64_t from, std::uint64_t until, SlotCause rest, const Charge& charge) const {
+    while (from < until) {
+      std::uint64_t end = until;
+      SlotCause cause = rest;
+      for (const auto& [begins, arrives] : outstanding_) {
+        for (const std::uint64_t moment : {begins, arrives.time}) end = moment > from ? std::min(end, moment) : end;
+        const bool deeper = cause == rest || arrives.cause > cause;
+        if (begins <= from && from < arrives.time && deeper) cause = arrives.cause;
+      }
+      charge(end - from, cause);
+      from = end;
+    }
+  }
   void behind(std::uint64_t units, SlotCause cause) {
     lost[cause] += units;
     behind_ += units;
@@ -214,14 +244,15 @@ class PlainClock {
   MemoryLimits memory_;
   std::uint64_t slot_;
   std::uint64_t now_ = 0, slots_ = 0, filled_ = 0;
-  std::uint32_t again_ = 0;
   struct {
     std::uint64_t done = 0, behind = 0;
     SlotCause cause = SlotCause::Ports;
+    std::uint32_t again = 0;  // loads of the block under way that take one once more
   } ports_;
   std::uint32_t last_ = UINT32_MAX;
   std::vector<Retired> retired_;  // each block, and when all up to it were complete
   std::map<std::uint32_t, std::uint64_t> filled_at_;
+  std::vector<std::pair<std::uint64_t, Late>> outstanding_;  // each load's dispatch, and when it came from where
 
   // The block under way.
   Block block_;

@@ -122,7 +122,7 @@ class PlainMachine {
   }
 
   void stored(const Outcome& outcome) {
-    if (outcome.waited != 0) clock_.delay(std::uint64_t{outcome.waited} * kUnitsPerCycle, SlotCause::StoreBuffer);
+    if (outcome.waited != 0) clock_.store_stall(outcome.waited);
   }
 
   void loaded(std::uint64_t dispatched, const Outcome& outcome) {
@@ -135,7 +135,7 @@ class PlainMachine {
     levels[Source::FillBuffer] = outcome.latency <= model_.memory.l2.load_to_use_cycles    ? SlotCause::L2
                                  : outcome.latency <= model_.memory.llc.load_to_use_cycles ? SlotCause::L3
                                                                                            : SlotCause::Dram;
-    const SlotCause level = levels[outcome.source];
+    const SlotCause level = levels[outcome.source == Source::FillBuffer ? outcome.whence : outcome.source];
     clock_.load_done(outcome.latency, level);
     const unsigned missed = level == SlotCause::L1 ? 0 : level == SlotCause::L2 ? 1 : level == SlotCause::L3 ? 2 : 3;
     if (missed != 0) counts_.pending.add(missed, dispatched, dispatched + outcome.latency);

@@ -139,7 +139,7 @@ void StepSimulator::fetched_late(const Step& step, const Outcome& outcome) {
 }
 
 SlotCause StepSimulator::level_of(const Outcome& outcome) const {
-  switch (outcome.source) {
+  switch (outcome.source == Source::FillBuffer ? outcome.whence : outcome.source) {
     case Source::L1: return SlotCause::L1;
     case Source::L2: return SlotCause::L2;
     case Source::L3:
@@ -149,7 +149,7 @@ SlotCause StepSimulator::level_of(const Outcome& outcome) const {
     case Source::Dram: return SlotCause::Dram;
     case Source::FillBuffer: break;
   }
-  // Whence the line comes nobody knows any more; the rest of its way tells at least from where.
+  // Of a fill buffer whose request was forgotten the rest of its way tells at least from where the line comes.
   if (outcome.latency <= model_.memory.l2.load_to_use_cycles) return SlotCause::L2;
   return outcome.latency <= model_.memory.llc.load_to_use_cycles ? SlotCause::L3 : SlotCause::Dram;
 }
@@ -266,11 +266,13 @@ const std::uint64_t* StepSimulator::repeat(const Step* step, const std::uint64_t
   std::array<std::uint64_t, kLinesAhead> under_way{};
   std::size_t touched = 0;
   SlotCause slowest = SlotCause::Ports;
+  std::uint64_t waited_for_loads = 0, waited_for_stores = 0;
   while (!elements[0].done() || !elements[1].done()) {
     const bool second = elements[0].done() || (!elements[1].done() && elements[1].number() < elements[0].number());
     const Step& one = step[second ? 1 : 0];
     Elements& own = elements[second ? 1 : 0];
     std::uint64_t& slot = under_way[touched++ % kLinesAhead];
+    if (slot > now) (stores ? waited_for_stores : waited_for_loads) += slot - now;
     now = std::max(now, slot);
     Access access = access_of(one, own.linear(), now);
     access.earliest = now;  // the block is this instruction's from here on
@@ -296,6 +298,7 @@ const std::uint64_t* StepSimulator::repeat(const Step* step, const std::uint64_t
       last_.stored = true;
       signals_[CoreSignal::Stores] += more;
       now += outcome.waited;
+      waited_for_stores += outcome.waited;
       slot = now + outcome.latency;
     }
     if (second || count == 1) {
@@ -316,8 +319,12 @@ const std::uint64_t* StepSimulator::repeat(const Step* step, const std::uint64_t
     }
     if (stores) stored.count(signals_, false);
   }
-  repeat_cycles_ = static_cast<std::uint32_t>(std::max(now, complete) - began);
-  repeat_cause_ = complete > now ? slowest : SlotCause::Ports;
+  const std::uint64_t whole = std::max(now, complete) - began;
+  waited_for_loads += complete > now ? complete - now : 0;
+  repeat_cycles_ = static_cast<std::uint32_t>(whole);
+  repeat_cause_ = 2 * waited_for_loads > whole    ? slowest
+                  : 2 * waited_for_stores > whole ? SlotCause::StoreBuffer
+                                                  : SlotCause::Ports;
   return words + 2 * count;
 }
 

@@ -11,6 +11,11 @@ using Latency = BlockTiming::Latency;
 using detail::cause_of;
 using detail::time_of;
 
+/// What is waited for where no load is outstanding: what follows a load of the block is a dependence.
+SlotCause own_cause(std::uint64_t late_time) {
+  return cause_of(late_time) == SlotCause::L1 ? SlotCause::L1 : SlotCause::Latency;
+}
+
 }  // namespace
 
 CoreClock::CoreClock(const TimingParameters& core) : core_(core), units_of_slot_(kUnitsPerCycle / core.issue_width) {
@@ -25,7 +30,11 @@ void CoreClock::leave() {
   while (own_.oldest != own_.newest &&
          own_.in_flight[own_.oldest % kRing].first_slot + core_.reorder_buffer <= own_.slots + 1) {
     const std::uint64_t room_since = own_.in_flight[own_.oldest++ % kRing].retired;
-    wait_until(time_of(room_since), cause_of(room_since));
+    outstanding_.share_out(own_.now, time_of(room_since), own_cause(room_since),
+                           [this](std::uint64_t units, SlotCause cause) {
+                             own_.account->add(cause, units);
+                             own_.now += units;
+                           });
   }
   // What is next in flight has no older slot than the next.
   const std::uint64_t first =
@@ -73,13 +82,18 @@ void CoreClock::switch_to(SlotAccount& account) {
 }
 
 void CoreClock::load_done(std::size_t load, std::uint32_t latency_cycles, SlotCause level) {
-  CHECK(load < own_.block->loads() && level <= SlotCause::Dram, load);
+  CHECK(load < own_.block->loads() && level >= SlotCause::L1 && level <= SlotCause::Dram, load);
   events_.push_back({static_cast<std::uint32_t>(load), latency_cycles, level, true});
   lanes_.join_load(own_, load, latency_cycles, level);
+  const std::uint64_t dispatched = time_of(own_.base + static_cast<std::uint64_t>(lanes_[own_.block->load_lane(load)]));
+  outstanding_.add(level, dispatched, dispatched + std::uint64_t{latency_cycles} * kUnitsPerCycle, own_.now);
 }
 
 void CoreClock::store_stall(std::size_t instruction, std::uint32_t cycles) {
-  delay_from(instruction, cycles * kUnitsPerCycle, SlotCause::StoreBuffer);
+  const std::uint64_t from = own_.now + shift_ + own_.block->offset(instruction);
+  outstanding_.share_out(
+      from, from + std::uint64_t{cycles} * kUnitsPerCycle, SlotCause::StoreBuffer,
+      [&](std::uint64_t units, SlotCause cause) { delay_from(instruction, static_cast<std::uint32_t>(units), cause); });
 }
 
 /// When the instruction behind `after` would be dispatched if nothing held it.
@@ -114,7 +128,10 @@ void CoreClock::mispredict(std::size_t branch) {
     const auto wait = static_cast<std::uint32_t>(time_of(resolved) - next);
     const std::uint32_t wrong_path = std::min(wait, core_.reorder_buffer * units_of_slot_);
     delay_from(instruction + 1, wrong_path, SlotCause::Mispredict);
-    if (wait > wrong_path) delay_from(instruction + 1, wait - wrong_path, cause_of(resolved));
+    outstanding_.share_out(next + wrong_path, time_of(resolved), own_cause(resolved),
+                           [&](std::uint64_t units, SlotCause cause) {
+                             delay_from(instruction + 1, static_cast<std::uint32_t>(units), cause);
+                           });
   }
   delay_from(instruction + 1, core_.mispredict_cycles * kUnitsPerCycle, SlotCause::Mispredict);
 }
@@ -135,10 +152,9 @@ void CoreClock::serialise(std::uint32_t cycles) {
   const std::size_t behind = own_.block->instructions();
   const std::uint64_t complete = std::max(own_.retired, own_.base + static_cast<std::uint64_t>(lanes_[0]));
   const std::uint64_t next = next_dispatch(behind - 1);
-  if (time_of(complete) > next) {
-    const SlotCause cause = cause_of(complete) == SlotCause::Latency ? SlotCause::Serialising : cause_of(complete);
-    delay_from(behind, static_cast<std::uint32_t>(time_of(complete) - next), cause);
-  }
+  outstanding_.share_out(next, time_of(complete), SlotCause::Serialising, [&](std::uint64_t units, SlotCause cause) {
+    delay_from(behind, static_cast<std::uint32_t>(units), cause);
+  });
   delay_from(behind, cycles * kUnitsPerCycle, SlotCause::Serialising);
 }
 

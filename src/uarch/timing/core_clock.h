@@ -15,8 +15,15 @@
 // more is.
 // Nothing that happens before an instruction depends on what follows it, so the result is that of the whole block.
 //
-// Time is in units (block_timing.h). A late time names in its lowest bits what made it late, and because times are
-// joined by maximum and grow by multiples of the mask, the cause comes along without a look.
+// Time is in units (block_timing.h). Within a block a late time names in its lowest bits what made it late, and because
+// times are joined by maximum and grow by multiples of the mask, the cause comes along without a look. Registers keep
+// no cause: when a younger block is the oldest in flight, a load of an older one has long retired, and what is left to
+// wait for is a dependence.
+// What waits for the oldest in flight, for a branch or for room in the store buffer, waits for the deepest level at
+// which a load is outstanding then, as processors count it: stalls while there is a miss of L3, of L2, of L1D, and
+// top-down takes the differences; a full store buffer counts where no load is outstanding.
+// source: Optimization manual, "Top-Down Analysis Method"; perfmon, CYCLE_ACTIVITY.STALLS_L1D_MISS and its kin,
+// EXE_ACTIVITY.BOUND_ON_STORES.
 // Ports lag behind dispatch by as much as the scheduler holds; all blocks are taken to lag on the same port.
 // Left out: uops that fill the scheduler while they wait for operands; the load buffer. Fill buffers and the store
 // buffer are the memory system's: a load's latency has the wait for one in it, and a store tells how long it waited.
@@ -32,6 +39,7 @@
 #include "base/check.h"
 #include "uarch/timing/block_lanes.h"
 #include "uarch/timing/block_timing.h"
+#include "uarch/timing/outstanding_loads.h"
 #include "uarch/timing/slot_cause.h"
 #include "uarch/timing/timing_parameters.h"
 
@@ -150,7 +158,8 @@ class CoreClock {
     lanes_.join_results(own_);
     own_.retired = std::max(own_.retired, own_.base + static_cast<std::uint64_t>(lanes_[0]));
     const auto written = block.written();
-    for (std::size_t i = 0; i < written.size(); ++i) own_.ready[written[i]] = lanes_[1 + i];
+    for (std::size_t i = 0; i < written.size(); ++i)
+      own_.ready[written[i]] = lanes_[1 + i] & ~static_cast<Latency>(kCauseBits);
 
     // The ports get their work.
     const BlockBound& work = block.executed();
@@ -158,7 +167,7 @@ class CoreClock {
     SlotCause work_cause = work.cause;
     if (loads_again_ != 0) [[unlikely]] {
       const std::uint32_t of_loads = load_units(core_, block.load_uops() + loads_again_);
-      if (of_loads > work_units) work_cause = SlotCause::Ports;
+      if (of_loads > work_units) work_cause = SlotCause::L1;
       work_units = std::max(work_units, of_loads);
     }
     own_.executed = std::max(own_.executed, own_.now) + work_units;
@@ -246,6 +255,7 @@ class CoreClock {
   std::uint32_t loads_again_ = 0;
   std::vector<Event> events_;  // for continue_with(), too
 
+  OutstandingLoads outstanding_;
   std::vector<std::uint64_t> filled_at_;
 };
 

@@ -116,7 +116,7 @@ TEST_P(EveryCoreClock, AgreesWithThePlainClockOnBlocksOfTheCLibraryWithRandomEve
         if (happens(10)) {
           const auto cycles = static_cast<std::uint32_t>(1 + random.below(30));
           clock.store_stall(i, cycles);
-          plain.delay(std::uint64_t{cycles} * kUnitsPerCycle, SlotCause::StoreBuffer);
+          plain.store_stall(cycles);
         }
       }
       plain.leave();
@@ -266,6 +266,36 @@ TEST(CoreClock, ChargesAFullReorderBufferToTheLevelThatTheOldestLoadWaitsFor) {
     EXPECT_GT(clock.account().of(level), clock.units() / 2);
     EXPECT_EQ(clock.account().total(), clock.units());
   }
+}
+
+TEST(CoreClock, AChainBehindALoadThatCameLongAgoIsADependence) {
+  // The register keeps no level from block to block: after the first addition nothing waits for the load.
+  const BlockTiming sum(skylake().core, skylake().memory, kernels::block_of(kernels::kSum), 0);
+  CoreClock clock(skylake().core);
+  clock.begin(sum);
+  clock.load_done(0, 300, SlotCause::Dram);
+  clock.end();
+  for (int i = 0; i < 3000; ++i) run(clock, sum);
+  EXPECT_LE(clock.account().of(SlotCause::Dram), 300 * kUnitsPerCycle);
+  EXPECT_GT(clock.account().of(SlotCause::Latency), clock.units() / 2);
+}
+
+TEST(CoreClock, AFullStoreBufferIsWhatIsWaitedForWhereNoLoadIsOutstanding) {
+  const BlockTiming timing(skylake().core, skylake().memory, kernels::block_of(kernels::kStore), 0);
+  const BlockTiming loads(skylake().core, skylake().memory, kernels::block_of(kernels::kLoads), 1);
+  CoreClock clock(skylake().core);
+  clock.begin(timing);
+  clock.store_stall(0, 100);
+  clock.end();
+  EXPECT_EQ(clock.account().of(SlotCause::StoreBuffer), 100 * kUnitsPerCycle);
+  clock.begin(loads);
+  clock.load_done(0, 400, SlotCause::L3);
+  clock.end();
+  clock.begin(timing);
+  clock.store_stall(0, 100);
+  clock.end();
+  EXPECT_EQ(clock.account().of(SlotCause::StoreBuffer), 100 * kUnitsPerCycle);
+  EXPECT_EQ(clock.account().of(SlotCause::L3), 100 * kUnitsPerCycle);
 }
 
 TEST(CoreClock, AddsThePenaltyOfEachMispredictAndWaitsForItsOperands) {
