@@ -21,7 +21,7 @@ namespace {
 constexpr double kFrontend = 0.15, kBadSpeculation = 0.15, kBackend = 0.20, kRetiring = 0.70;
 constexpr double kFetchLatency = 0.10, kFetchBandwidth = 0.20, kMispredicts = 0.10, kClears = 0.10;
 constexpr double kMemory = 0.20, kCore = 0.10, kHeavy = 0.10, kLight = 0.60;
-constexpr double kL1 = 0.10, kL2 = 0.05, kL3 = 0.05, kDram = 0.10, kStore = 0.20;
+constexpr double kL1 = 0.10, kL2 = 0.05, kL3 = 0.05, kDram = 0.10, kStore = 0.20, kContested = 0.05;
 
 // clang-format off
 constexpr Metric kMetricRows[] = {
@@ -271,11 +271,11 @@ constexpr Metric kMetricRows[] = {
     // so the five are Memory_Bound.
     {"L1_Bound", "TopdownL3", "% of slots",
      "(cycle_activity.stalls_mem_any - cycle_activity.stalls_l1d_miss) / cpu_clk_unhalted.thread",
-     "loads that hit L1D and still waited: blocked forwarding, split lines, page walks",
+     "loads that hit L1D and still waited: forwarding and blocked forwarding, split lines, locks, page walks",
      "Memory_Bound", kL1},
     {"L1_Bound", "TopdownL3", "% of slots",
      "Memory_Bound - cycle_activity.stalls_l1d_miss / cpu_clk_unhalted.thread - Store_Bound",
-     "loads that hit L1D and still waited: blocked forwarding, split lines, page walks",
+     "loads that hit L1D and still waited: forwarding and blocked forwarding, split lines, locks, page walks",
      "Memory_Bound", kL1},
     {"L2_Bound", "TopdownL3", "% of slots",
      "(cycle_activity.stalls_l1d_miss - cycle_activity.stalls_l2_miss) / cpu_clk_unhalted.thread",
@@ -307,6 +307,11 @@ constexpr Metric kMetricRows[] = {
      "resource_stalls.sb / cpu_clk_unhalted.thread",
      "waiting for room in the store buffer",
      "Memory_Bound", kStore, "inst_retired.loads"},
+    // Published with the latencies of such lines; of the model, whose slots have their level, the share of the loads.
+    {"Contested_Accesses", "TopdownL4", "% of slots",
+     "L3_Bound * mem_load_l3_hit_retired.xsnp_hitm / max(mem_load_retired.l3_hit, 1)",
+     "waiting for lines that another core had written",
+     "L3_Bound", kContested},
     {"Core_Bound", "TopdownL2", "% of slots",
      "Backend_Bound - Memory_Bound",
      "waiting for ports, the divider, or results of other instructions",

@@ -27,10 +27,15 @@ constexpr std::array kSuggestions{
     Suggestion{"Frontend_Bound",     "ic_tag_hit_miss.instruction_cache_miss",
                "zeroskid record -e ic_tag_hit_miss.instruction_cache_miss -- {}"},
     Suggestion{"Branch_Mispredicts", "ex_ret_brn_misp",               "zeroskid record -e ex_ret_brn_misp -- {}"},
+    Suggestion{"Bad_Speculation",    "ex_ret_brn_misp",               "zeroskid record -e ex_ret_brn_misp -- {}"},
     Suggestion{"Backend_Bound",      "l2_cache_req_stat.dc_access_in_l2",
                "zeroskid record -e l2_cache_req_stat.dc_access_in_l2 -- {}"},
     Suggestion{"Heavy_Operations",   "ex_ret_ucode_ops",              "zeroskid record -e ex_ret_ucode_ops -- {}"},
     Suggestion{"Light_Operations",   "ex_ret_instr",                  "zeroskid record -e instructions -- {}"},
+    Suggestion{"Retiring",           "ex_ret_instr",                  "zeroskid record -e instructions -- {}"},
+    Suggestion{"Frontend_Bound",     "frontend_retired.latency_ge_8", "zeroskid record -e frontend_retired.latency_ge_8:pp -- {}"},
+    Suggestion{"Frontend_Bound",     "icache_64b.iftag_miss",         "zeroskid record -e icache_64b.iftag_miss -- {}"},
+    Suggestion{"Frontend_Bound",     "l2_rqsts.all_code_rd",          "zeroskid record -e l2_rqsts.all_code_rd -- {}"},
     Suggestion{"Fetch_Latency",      "frontend_retired.latency_ge_8", "zeroskid record -e frontend_retired.latency_ge_8:pp -- {}"},
     Suggestion{"Fetch_Latency",      "icache_64b.iftag_miss",         "zeroskid record -e icache_64b.iftag_miss -- {}"},
     Suggestion{"Fetch_Latency",      "l2_rqsts.all_code_rd",          "zeroskid record -e l2_rqsts.all_code_rd -- {}"},
@@ -38,19 +43,21 @@ constexpr std::array kSuggestions{
     Suggestion{"Branch_Mispredicts", "br_misp_retired.all_branches_pebs",
                "zeroskid record -e br_misp_retired.all_branches_pebs:pp -- {}"},
     Suggestion{"Branch_Mispredicts", "br_misp_retired.all_branches",  "zeroskid record -e br_misp_retired.all_branches:pp -- {}"},
-    Suggestion{"Memory_Bound",       "mem_inst_retired.all_loads",    "zeroskid mem record -- {}"},
-    Suggestion{"Core_Bound",         "cycles",                        "zeroskid record -e cycles -- {}"},
-    Suggestion{"Heavy_Operations",   "idq.ms_uops",                   "zeroskid record -e idq.ms_uops -- {}"},
-    Suggestion{"Light_Operations",   "instructions",                  "zeroskid record -e instructions:ppp -- {}"},
+    Suggestion{"Bad_Speculation",    "br_misp_retired.all_branches_pebs",
+               "zeroskid record -e br_misp_retired.all_branches_pebs:pp -- {}"},
+    Suggestion{"Bad_Speculation",    "br_misp_retired.all_branches",  "zeroskid record -e br_misp_retired.all_branches:pp -- {}"},
     Suggestion{"Wrong_Path",         "br_misp_retired.all_branches",  "zeroskid record -e br_misp_retired.all_branches:pp -- {}"},
-    Suggestion{"L1_Bound",           "ld_blocks.store_forward",       "zeroskid record -e ld_blocks.store_forward -- {}"},
+    Suggestion{"Heavy_Operations",   "idq.ms_uops",                   "zeroskid record -e idq.ms_uops -- {}"},
+    Suggestion{"Heavy_Operations",   "instructions",                  "zeroskid record -e instructions:ppp -- {}"},
+    Suggestion{"Light_Operations",   "instructions",                  "zeroskid record -e instructions:ppp -- {}"},
+    Suggestion{"Retiring",           "instructions",                  "zeroskid record -e instructions:ppp -- {}"},
     Suggestion{"L2_Bound",           "mem_load_retired.l2_hit",       "zeroskid record -e mem_load_retired.l2_hit:pp -- {}"},
     Suggestion{"L3_Bound",           "mem_load_retired.l3_hit",       "zeroskid record -e mem_load_retired.l3_hit:pp -- {}"},
+    Suggestion{"Contested_Accesses", "mem_load_l3_hit_retired.xsnp_hitm", "zeroskid c2c record -- {}"},
     Suggestion{"DRAM_Bound",         "mem_load_retired.l3_miss",      "zeroskid record -e mem_load_retired.l3_miss:pp -- {}"},
-    Suggestion{"Store_Bound",        "mem_inst_retired.all_stores",   "zeroskid record -e mem_inst_retired.all_stores:pp -- {}"},
-    Suggestion{"Store_Buffer",       "mem_inst_retired.all_stores",   "zeroskid record -e mem_inst_retired.all_stores:pp -- {}"},
-    Suggestion{"Other_Stalls",       "mem_inst_retired.all_loads",    "zeroskid mem record -- {}"},
 };
+/// What retirement waits for, by its instruction: of every other node behind the front end.
+constexpr Suggestion kWaiting{"", "cycles:pp", "zeroskid record -e cycles:pp -- {}"};
 // clang-format on
 
 bool has_share(const TopdownNode& node) {
@@ -161,6 +168,7 @@ std::string look_here_next(std::string_view node, const arch::CpuModel& model, c
     if (suggestion.node != node || !parse_events(std::string(suggestion.event), model)) continue;
     return fmt::format(fmt::runtime(suggestion.command), program);
   }
+  if (parse_events(std::string(kWaiting.event), model)) return fmt::format(fmt::runtime(kWaiting.command), program);
   return "";
 }
 

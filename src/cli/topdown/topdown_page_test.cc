@@ -89,9 +89,27 @@ TEST(TopdownPage, HasBarsMarksAndWhatToLookAtNext) {
 
  Look here next:
    Memory_Bound: waiting for loads, or for room in the store buffer
-     zeroskid mem record -- ./walk
+     zeroskid record -e cycles:pp -- ./walk
    Core_Bound: waiting for ports, the divider, or results of other instructions
+     zeroskid record -e cycles:pp -- ./walk
+
 )"));
+}
+
+TEST(TopdownPage, EveryNodeHasACommandOnEveryCpuModelThatHasACore) {
+  for (const char* const name :
+       {"westmere", "haswell", "skylake-server", "icelake-server", "sapphire-rapids", "zen4"}) {
+    const arch::CpuModel& model = *arch::find_cpu_model(name);
+    std::size_t nodes = 0;
+    for (const arch::Metric& row : arch::metric_rows()) {
+      const bool is_node = row.groups.find("TopdownL") != std::string_view::npos;
+      if (!is_node || !arch::has_metric(model, row)) continue;
+      ++nodes;
+      EXPECT_THAT(look_here_next(row.name, model, "./walk"), testing::EndsWith(" -- ./walk"))
+          << name << " " << row.name;
+    }
+    EXPECT_GT(nodes, 3U) << name;
+  }
 }
 
 TEST(TopdownPage, BarsAreEighthsOfACellWhereThereAreSuch) {

@@ -29,12 +29,12 @@
 namespace zs::cli {
 namespace {
 
-constexpr const char* kLevels[] = {"TopdownL1", "TopdownL2", "TopdownL3"};
+constexpr const char* kLevels[] = {"TopdownL1", "TopdownL2", "TopdownL3", "TopdownL4"};
 constexpr const char* kSlots = "Slots";
 
 struct TopdownOptions {
   StatOptions stat;
-  std::uint64_t level = 2;
+  std::uint64_t level = std::size(kLevels);
   bool no_descriptions = false, ascii = false;
 };
 
@@ -42,7 +42,7 @@ std::optional<int> parse(const Arguments& arguments, TopdownOptions& options) {
   StatOptions& stat = options.stat;
   CommandLine line("topdown", "Runs a program and shows what became of the issue slots of its modelled core.",
                    "[OPTIONS] [--] PROGRAM [ARGUMENTS]");
-  line.number("-l,--level", options.level, 1, "N", "Down to level 1, 2 or 3 [2]");
+  line.number("-l,--level", options.level, 1, "N", "Down to level 1, 2, 3 or 4 [4]");
   line.group("How it is printed");
   line.flag("--no-desc", options.no_descriptions, "Without what to look at next");
   line.value("-x,--field-separator", stat.separator, "SEP", "A line of columns for each node, with SEP between");
@@ -64,7 +64,7 @@ std::optional<int> parse(const Arguments& arguments, TopdownOptions& options) {
 Result<void> choose(TopdownOptions& options) {
   StatOptions& stat = options.stat;
   if (options.level > std::size(kLevels)) {
-    return Error{"-l " + std::to_string(options.level) + ": there are levels 1 to 3", ""};
+    return Error{"-l " + std::to_string(options.level) + ": there are levels 1 to 4", ""};
   }
   if (stat.json && !stat.separator.empty()) return Error{"-x and -j exclude each other", ""};
   if (stat.program.empty()) return Error{"no program to count", "zeroskid topdown [OPTIONS] PROGRAM [ARGUMENTS]"};
