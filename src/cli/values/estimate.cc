@@ -15,16 +15,16 @@ using session::UnitSums;
 
 /// An event that was seen less often has no useful number: its interval is wider than a third of it. chosen
 constexpr double kFewest = 30;
-/// Of a number that is made of several events: a rare one may bring so much of it,
+/// Of a number that is made of several events: a rare one may bring so much of it.
 constexpr double kLittle = 0.1;
-/// and of a share so much, whatever the share: 0.1 points.
-constexpr double kLittleOfShare = 0.001;
+/// How often an event may have happened that was not seen: in 95 of 100 cases it would have been.
+constexpr double kUnseen = 3.0;
 
 using Formula = std::function<double(const std::vector<double>& counts)>;
 
 /// How often the rarest event was seen that brings more than a little of `value`; nothing if none that does is rare.
 std::optional<double> rare(const Counted& counted, const std::vector<std::size_t>& columns, const Formula& formula,
-                           double value, bool share) {
+                           double value) {
   std::optional<double> rarest;
   for (const std::size_t column : columns) {
     const auto& estimated = (*counted.columns)[column];
@@ -33,11 +33,35 @@ std::optional<double> rare(const Counted& counted, const std::vector<std::size_t
     std::vector<double> without = counted.counts;
     without[column] = 0;
     const double brought = std::abs(value - formula(without));
-    const bool little = share ? brought < std::max(kLittle * std::abs(value), kLittleOfShare)
-                              : value != 0 && brought < kLittle * std::abs(value);
+    const bool little = value != 0 && brought < kLittle * std::abs(value);
     if (!little) rarest = std::min(rarest.value_or(kFewest), seen);
   }
   return rarest;
+}
+
+/// How many events of the run an event stands for that was seen in a unit.
+double stands_for(const UnitSums& units, std::size_t place) {
+  const double seen = units.seen(place);
+  if (seen > 0) return (units.total(place) - units.complete(place)) / seen;
+  const double modelled =
+      static_cast<double>(units.in_detail()) - (static_cast<double>(units.instructions()) - units.sampled());
+  return modelled > 0 ? units.sampled() / modelled : 1;
+}
+
+/// How far `value` may be off because events in it were seen seldom: each by as much as is likely to happen unseen.
+double rarity_part(const Counted& counted, const std::vector<std::size_t>& columns, const Formula& formula,
+                   double value) {
+  double part = 0;
+  for (const std::size_t column : columns) {
+    const auto& estimated = (*counted.columns)[column];
+    if (!estimated || counted.units->seen(estimated->place) >= kFewest) continue;
+    const double seen = counted.units->seen(estimated->place);
+    std::vector<double> off = counted.counts;
+    off[column] +=
+        (seen == 0 ? kUnseen : 2 * std::sqrt(seen)) * stands_for(*counted.units, estimated->place) / counted.runs;
+    part = std::hypot(part, formula(off) - value);
+  }
+  return part;
 }
 
 /// How far `value` may be off by what warm-ups leave out of each column.
@@ -81,12 +105,17 @@ Estimate estimate(Counted counted, const std::vector<std::size_t>& columns, cons
   Estimate out{.value = found.value, .half_width = {}, .too_few = ""};
   if (!std::isfinite(found.value)) return out;
   with([&](std::size_t place) { return counted.units->total(place); });  // no group left out any more
-  if (const auto seen = rare(counted, columns, formula, found.value, share)) {
+  const double warm_up = warm_up_part(counted, columns, formula, found.value);
+  const double rarity = rarity_part(counted, columns, formula, found.value);
+  const auto seen = share ? std::optional<double>() : rare(counted, columns, formula, found.value);
+  if (seen && *seen == 0 && columns.size() == 1) {
+    out.too_few = "below " + at_most(found.value + std::hypot(warm_up, rarity));
+  } else if (seen) {
     out.too_few = *seen == 0 ? "never seen" : "seen " + times(*seen);
   } else if (!found.known) {
     out.too_few = counted.units->units() == 1 ? "one unit" : fmt::format("{} units", counted.units->units());
   } else {
-    const double half = std::hypot(found.half_width, warm_up_part(counted, columns, formula, found.value));
+    const double half = std::hypot(found.half_width, warm_up, rarity);
     if (!share && half > std::abs(found.value))
       out.too_few = "below " + at_most(found.value + half);
     else

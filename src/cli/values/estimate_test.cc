@@ -90,7 +90,7 @@ TEST(Estimate, IsNoSurerThanWarmUpsLetItBe) {
 
 TEST(Estimate, OfARareEventHasNoNumber) {
   SampledRun run(0);
-  EXPECT_EQ(estimate_of(run.counted(), 2).too_few, "never seen");
+  EXPECT_EQ(estimate_of(run.counted(), 2).too_few, "below 300") << "three that were not seen, each of a hundred";
   run.units.add_unit(64, 100, 10'000, std::vector<std::uint64_t>{9'000, 29});
   const Estimate misses = estimate_of(run.counted(), 2);
   EXPECT_EQ(misses.too_few, "seen 29 times");
@@ -105,6 +105,21 @@ TEST(Estimate, OfAShareIsSureToBeSmallWhereItsEventIsRare) {
   const Estimate share = estimate_of(run.counted(), run.metric(kShare));
   EXPECT_TRUE(share.has_number());
   EXPECT_EQ(share.value, 0);
+  ASSERT_TRUE(share.half_width);
+  EXPECT_NEAR(*share.half_width, 300 / 64e6, 1e-9);
+}
+
+TEST(Estimate, OfAShareHasANumberHoweverRareItsEventIsBehindWhatWasComplete) {
+  SampledRun run(0);
+  run.units.add_complete(1'000'000, std::vector<std::uint64_t>{1'000'000, 500'000});
+  run.units.set_instructions(65'000'000);
+  Counted counted = run.counted();
+  counted.counts[0] = 65e6;
+  const Estimate share = estimate_of(counted, run.metric(kShare));
+  EXPECT_TRUE(share.has_number()) << share.too_few;
+  EXPECT_NEAR(share.value, 500'000 / 65e6, 1e-9);
+  run.units.add_unit(64, 100, 10'000, std::vector<std::uint64_t>{9'000, 16});
+  EXPECT_NEAR(*estimate_of(counted, run.metric(kShare)).half_width, 2 * 4 * 100 / 65e6, 1e-3);
 }
 
 TEST(Estimate, OfAFewUnitsHasNoNumber) {
