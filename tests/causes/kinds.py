@@ -1,0 +1,221 @@
+"""Kinds of programs whose cause is known: a loop that is limited by one thing, drawn from a seed, with what arithmetic says of it.
+
+A kind is a function of a random source that returns a Program. Its kernel is assembly (Intel syntax) in which lines that end in `# GUILTY`
+are the ones to blame. Bounds are of a run of skylake-server that is modelled whole, and of the loop alone: what comes before it is short.
+"""
+import dataclasses
+
+
+@dataclasses.dataclass
+class Program:
+    kernel: str                                   # the loop: rcx turns, rdi points to `bytes` bytes of memory
+    turns: int
+    bytes: int = 1 << 16
+    prepare: str = ""                             # C statements that fill `memory` (of unsigned long)
+    node: str = ""                                # the deepest node of the top-down tree that has most of what is lost
+    least: float = 0                              # percent of the slots that it has at least
+    events: dict = dataclasses.field(default_factory=dict)    # {event: (least, most)}
+    must_not: dict = dataclasses.field(default_factory=dict)  # {node: percent that it has at most}
+    threads: int = 1
+    has_line: bool = True  # False: nothing is wrong with any of its lines
+
+
+#: A loop whose data is all in L1D and whose loads are early can wait for nothing further out.
+NO_MEMORY = {"L1_Bound": 2, "L2_Bound": 2, "L3_Bound": 2, "DRAM_Bound": 10, "Store_Bound": 2}
+#: What a program needs to start takes some hundred lines from memory; the rest of the bounds is drawn so that this is little.
+START_MISSES = 3000
+
+
+def turns_of(draw, cycles):
+    """So many that turns of `cycles` take some four million: many times what a program needs to start."""
+    return round(draw.uniform(3.5e6, 5e6) / cycles)
+
+
+def near(value, share):
+    return (value * (1 - share), value * (1 + share))
+
+
+def chain(draw, instruction, latency, node="Core_Bound", spread=""):
+    """A chain of one instruction, of which each turn takes `latency` cycles beside two slots."""
+    length = draw.randrange(4, 17)
+    turns = turns_of(draw, length * latency)
+    body = f"  {instruction} # GUILTY\n" * length
+    cycles = turns * length * latency
+    return Program(kernel=spread + body, turns=turns, node=node, least=100 * (1 - (length + 2) / (4 * length * latency)) - 12,
+                   events={"cycles": near(cycles, 0.12), "mem_load_retired.l1_miss": (0, START_MISSES)}, must_not=NO_MEMORY)
+
+
+def multiply(draw):
+    return chain(draw, "imul rax, rax", 3)
+
+
+def add_floats(draw):
+    return chain(draw, "addsd xmm0, xmm1", 4)
+
+
+def multiply_floats(draw):
+    return chain(draw, "mulsd xmm0, xmm1", 4)
+
+
+def divide(draw):
+    length = draw.randrange(1, 5)
+    turns = turns_of(draw, length * 26)
+    body = "  xor edx, edx\n  or eax, 0x7000001\n  div esi # GUILTY\n" * length
+    return Program(kernel=body, turns=turns, node="Core_Bound", least=55,
+                   events={"cycles": (turns * length * 20, turns * length * 30), "mem_load_retired.l1_miss": (0, START_MISSES)}, must_not=NO_MEMORY)
+
+
+def one_port(draw):
+    """Independent multiplications, all of which port 1 does."""
+    length = draw.randrange(6, 14)
+    turns = turns_of(draw, length)
+    registers = ["rax", "rbx", "rdx", "rsi", "r8", "r9", "r10", "r11", "r12", "r13"]
+    body = "".join(f"  imul {register}, {register}, 7 # GUILTY\n" for register in (registers * 2)[:length])
+    cycles = turns * length
+    return Program(kernel=body, turns=turns, node="Core_Bound", least=100 * (1 - (length + 2) / (4 * length)) - 12,
+                   events={"cycles": near(cycles, 0.15)}, must_not=NO_MEMORY)
+
+
+def busy(draw):
+    """Additions that do not wait for each other: nothing is wrong."""
+    length = 4 * draw.randrange(4, 9)
+    turns = turns_of(draw, length / 4)
+    registers = ["rax", "rbx", "rdx", "rsi", "r8", "r9", "r10", "r11"]
+    body = "".join(f"  add {registers[i % 8]}, 1 # GUILTY\n" for i in range(length))
+    return Program(kernel=body, turns=turns, node="Light_Operations", least=80, has_line=False,
+                   events={"mem_load_retired.l1_miss": (0, START_MISSES)}, must_not=NO_MEMORY | {"Core_Bound": 15})
+
+
+def loads_of_l1(draw):
+    """Loads from 16 KiB, two a cycle, which nothing waits for."""
+    turns = turns_of(draw, 4)
+    body = "".join(f"  mov r{8 + i}, [rdi + rbx + {64 * i}] # GUILTY\n" for i in range(8))
+    body += "  add rbx, 512\n  and rbx, 16383\n"
+    return Program(kernel=body, turns=turns, bytes=1 << 15, node="Retiring", least=50, has_line=False,
+                   events={"mem_inst_retired.all_loads": (8 * turns, 8 * turns + 100_000), "mem_load_retired.l1_miss": (0, START_MISSES)},
+                   must_not=NO_MEMORY)
+
+
+def mispredicts(draw):
+    """A branch on a bit of a random number, which is right in half of the cases."""
+    turns, bit = turns_of(draw, 17), draw.randrange(8, 50)
+    body = ("  mov rax, r8\n  shl rax, 13\n  xor r8, rax\n  mov rax, r8\n  shr rax, 7\n  xor r8, rax\n  mov rax, r8\n  shl rax, 17\n"
+            f"  xor r8, rax\n  bt r8, {bit}\n  jc 2f # GUILTY\n  add rdx, 3\n2:\n")
+    spread = 6 * (turns ** 0.5) / 2
+    return Program(kernel=body, turns=turns, node="Branch_Mispredicts", least=40,
+                   events={"br_misp_retired.conditional": (turns / 2 - spread - turns * 0.05, turns / 2 + spread + 5000)}, must_not=NO_MEMORY)
+
+
+def chase(draw, lines, node, event, least, latency, turns, must_not, found=0.9):
+    """One load after the other, over all of so many lines in a random order."""
+    prepare = (f"unsigned long n = {lines}, x = {draw.getrandbits(62) | 1}; unsigned* order = malloc(4 * n);\n"
+               "for (unsigned long i = 0; i < n; ++i) order[i] = i;\n"
+               "for (unsigned long i = n - 1; i > 0; --i) { x ^= x << 13; x ^= x >> 7; x ^= x << 17; unsigned long j = x % i;\n"
+               "  unsigned t = order[i]; order[i] = order[j]; order[j] = t; }\n"
+               "for (unsigned long i = 0; i < n; ++i) memory[order[i] * 8ul] = (unsigned long)(memory + order[(i + 1) % n] * 8ul);\n"
+               "free(order);\n")
+    return Program(kernel="  mov rdi, [rdi] # GUILTY\n", turns=turns, bytes=64 * lines, prepare=prepare, node=node, least=least,
+                   events={event: (turns * found, turns * 1.1 + 3 * lines + START_MISSES), "cycles": (turns * latency, float("inf"))}, must_not=must_not)
+
+
+def chase_l2(draw):
+    lines = draw.randrange(2048, 6000)
+    return chase(draw, lines, "L2_Bound", "mem_load_retired.l2_hit", 35, 13, turns_of(draw, 14), {"L3_Bound": 10, "Store_Bound": 5})
+
+
+def chase_l3(draw):
+    lines = draw.randrange(60_000, 120_000)
+    return chase(draw, lines, "L3_Bound", "mem_load_retired.l3_hit", 15, 50, draw.randrange(200_000, 300_000), {"Store_Bound": 5, "L1_Bound": 10})
+
+
+def chase_dram(draw):
+    lines = draw.randrange(700_000, 900_000)
+    return chase(draw, lines, "DRAM_Bound", "mem_load_retired.l3_miss", 40, 150, draw.randrange(200_000, 300_000), {"L1_Bound": 15, "L2_Bound": 10}, 0.4)
+
+
+def set_conflict(draw):
+    """Lines 4 KiB apart, more of them than L1D has ways, one load after the other."""
+    lines, turns = draw.randrange(12, 17), turns_of(draw, 14)
+    prepare = f"for (unsigned long i = 0; i < {lines}; ++i) memory[512 * i] = (unsigned long)(memory + 512 * ((i + 1) % {lines}));\n"
+    return Program(kernel="  mov rdi, [rdi] # GUILTY\n", turns=turns, bytes=4096 * lines, prepare=prepare, node="L2_Bound", least=50,
+                   events={"mem_load_retired.l1_miss": (0.95 * turns, 1.01 * turns + START_MISSES),
+                           "mem_load_retired.l2_hit": (0.95 * turns, 1.01 * turns + START_MISSES)},
+                   must_not={"L3_Bound": 4, "Store_Bound": 3, "Core_Bound": 15})
+
+
+def page_walks(draw):
+    """A load of each of more pages than both TLBs have, one after the other; their lines fit into L2."""
+    pages, turns = draw.randrange(2600, 4000), turns_of(draw, 40)
+    stride = draw.choice([511, 509, 503, 487])
+    prepare = (f"unsigned long n = {pages};\nfor (unsigned long i = 0; i < n; ++i) {{ unsigned long j = (i + {stride}) % n;\n"
+               "  memory[512 * i + i % 64 * 8] = (unsigned long)(memory + 512 * j + j % 64 * 8); }\n")
+    return Program(kernel="  mov rdi, [rdi] # GUILTY\n", turns=turns, bytes=4096 * pages, prepare=prepare, node="Memory_Bound", least=50,
+                   events={"dtlb_load_misses.walk_completed": (0.6 * turns, 1.02 * turns + 3 * pages)}, must_not={"Store_Bound": 10})
+
+
+def split_loads(draw):
+    """Loads across two lines, of data in L1D: each takes a load port twice."""
+    turns, into = turns_of(draw, 8), draw.choice([60, 61, 62, 63])
+    body = "".join(f"  mov r{8 + i}, [rdi + {64 * i + into}] # GUILTY\n" for i in range(8))
+    return Program(kernel=body, turns=turns, bytes=1 << 14, node="L1_Bound", least=20,
+                   events={"mem_inst_retired.split_loads": (8 * turns, 8 * turns + 2000)},
+                   must_not={"L2_Bound": 3, "L3_Bound": 3, "DRAM_Bound": 12, "Core_Bound": 12})
+
+
+def forwarding(draw):
+    """A value that goes through memory in each turn."""
+    turns, at = turns_of(draw, 6), 8 * draw.randrange(0, 64)
+    return Program(kernel=f"  mov rax, [rdi + {at}] # GUILTY\n  add rax, 3\n  mov [rdi + {at}], rax # GUILTY\n", turns=turns, node="L1_Bound", least=40,
+                   events={"cycles": (4 * turns, 8 * turns + 2_000_000)}, must_not={"L2_Bound": 3, "L3_Bound": 3, "DRAM_Bound": 15, "Store_Bound": 5})
+
+
+def blocked_forwarding(draw):
+    """A load of eight bytes of which two stores have half each: it waits until both are written."""
+    turns, at = turns_of(draw, 18), 64 * draw.randrange(0, 64)
+    return Program(kernel=(f"  mov [rdi + {at}], eax # GUILTY\n  mov [rdi + {at + 4}], edx # GUILTY\n  mov rax, [rdi + {at}] # GUILTY\n  lea rdx, [rax + 1]\n"),
+                   turns=turns, node="L1_Bound", least=50, events={"ld_blocks.store_forward": (0.98 * turns, 1.02 * turns + 500)},
+                   must_not={"L2_Bound": 3, "L3_Bound": 3, "DRAM_Bound": 10})
+
+
+def locks(draw):
+    """Locked additions to a line that only one core has."""
+    turns, at = turns_of(draw, 19), 64 * draw.randrange(0, 64)
+    return Program(kernel=f"  lock add qword ptr [rdi + {at}], 1 # GUILTY\n", turns=turns, node="L1_Bound", least=50,
+                   events={"mem_inst_retired.lock_loads": (turns, turns + 500), "cycles": (15 * turns, 40 * turns)},
+                   must_not={"L2_Bound": 3, "L3_Bound": 3, "DRAM_Bound": 10})
+
+
+def stores(draw):
+    """Stores to lines of more memory than all caches have, in an order that no prefetcher follows."""
+    turns = turns_of(draw, 40)
+    body = ("  imul rax, rax, 1103515245\n  add rax, 12345\n  mov rbx, rax\n  shr rbx, 3\n  and rbx, 0x3ffffff\n  and rbx, -64\n"
+            "  mov [rdi + rbx], rax # GUILTY\n")
+    return Program(kernel=body, turns=turns, bytes=(1 << 26) + 4096, node="Store_Bound", least=30,
+                   events={"mem_inst_retired.all_stores": (turns, turns + 200_000)}, must_not={"L1_Bound": 5, "L2_Bound": 3, "L3_Bound": 10})
+
+
+def large_code(draw):
+    """A loop of more code than L1I has, which is fetched from L2 in each turn."""
+    length = draw.randrange(9_000, 14_000)
+    return Program(kernel=f"  .rept {length}\n  nop dword ptr [rax + rax + 0x11223344]\n  .endr\n", turns=turns_of(draw, length), node="Frontend_Bound",
+                   least=35, has_line=False, events={"mem_load_retired.l1_miss": (0, START_MISSES)}, must_not=NO_MEMORY | {"Core_Bound": 5})
+
+
+def length_changes(draw):
+    """A loop of more instructions than the uop cache has, each of which the predecoder takes three cycles more for."""
+    length = draw.randrange(2_500, 4_000)
+    return Program(kernel=f"  .rept {length}\n  mov ax, 4660\n  .endr\n", turns=turns_of(draw, 3 * length), node="Fetch_Bandwidth",
+                   least=40, has_line=False, events={"mem_load_retired.l1_miss": (0, START_MISSES)}, must_not=NO_MEMORY | {"Core_Bound": 5, "Fetch_Latency": 12})
+
+
+def false_sharing(draw):
+    """Two threads that write to words of their own in one line, and read another one there."""
+    at, turns = 64 * draw.randrange(0, 32), draw.randrange(40_000, 80_000)
+    return Program(kernel=f"  add rax, [rdi + {at + 32}] # GUILTY\n  mov [rdi + {at}], rax # GUILTY\n", turns=turns, threads=2, node="Memory_Bound", least=25, has_line=False,
+                   events={"mem_load_l3_hit_retired.xsnp_hitm": (100, 2.2 * turns)}, must_not={"DRAM_Bound": 15, "L2_Bound": 5})
+
+
+KINDS = {kind.__name__: kind for kind in
+         (divide, mispredicts, chase_l2, split_loads, busy, multiply, add_floats, multiply_floats, one_port, loads_of_l1, chase_l3, chase_dram,
+          set_conflict, page_walks, forwarding, blocked_forwarding, locks, stores,
+          large_code, length_changes, false_sharing)}
