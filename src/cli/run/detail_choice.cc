@@ -22,8 +22,11 @@ using session::RecordingConfig;
 using session::UnitOptions;
 
 constexpr std::string_view kSampled = "sampled";
-/// Modelled in front of all units, so that short programs are complete. chosen: a tenth of a second
-constexpr std::uint64_t kCompleteAtFirst = 2'000'000;
+/// Modelled in front of all units, so that short programs are complete. chosen: about a second. The first periods are
+/// modelled nearly whole in any case, so that up to there units cost nearly as much and tell less.
+constexpr std::uint64_t kCompleteAtFirst = 60'000'000;
+/// The same where --units leaves it out, or a budget is to be kept.
+constexpr std::uint64_t kCompleteBesideWishes = 2'000'000;
 constexpr std::uint64_t kMostInstructions = std::uint64_t{1} << 53;
 constexpr std::uint32_t kUsualCores = 8;  // chosen: as many threads as most programs have at work
 
@@ -48,7 +51,7 @@ std::optional<std::vector<std::uint64_t>> numbers_in(std::string_view text) {
     at = behind + 1;
   }
   if (numbers.size() < kLeast) return std::nullopt;
-  numbers.resize(kMost, kCompleteAtFirst);
+  numbers.resize(kMost, kCompleteBesideWishes);
   return numbers;
 }
 
@@ -59,7 +62,7 @@ Result<UnitOptions> parse_units(const std::string& text) {
   if (!numbers) {
     return Error{what + "not UNIT:WARM_UP:FIRST:LONGEST[:COMPLETE], whole numbers of instructions",
                  fmt::format("the usual ones: --units {}:{}:{}:{}:{}", usual.unit, usual.warm_up, usual.first_period,
-                             usual.longest_period, kCompleteAtFirst)};
+                             usual.longest_period, kCompleteBesideWishes)};
   }
   for (const std::uint64_t number : *numbers) {
     if (number > kMostInstructions)
@@ -193,7 +196,7 @@ Result<void> fit_windows(const RunOptions& options, const RecordingConfig& confi
 }
 
 Result<void> take_units(const RunOptions& options, RecordingConfig& config) {
-  config.units.complete = kCompleteAtFirst;
+  config.units.complete = options.budget.empty() ? kCompleteAtFirst : kCompleteBesideWishes;
   if (!options.units.empty()) {
     const auto units = parse_units(options.units);
     if (!units) return units.error();
