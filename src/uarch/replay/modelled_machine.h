@@ -28,8 +28,8 @@ struct MachineOptions {
   // cycles ahead, and in the order of their clocks where they fight over a line.
   std::uint64_t quantum_cycles = 0;
   bool logs_sharing = false;  // what cores do to lines that they fight over is kept
-  // Of all cores together, but no less than kLeastCode for each, for code that replays paths (replay_code.h); 0: all are
-  // replayed by hand, which gives the same.
+  // Of all cores together, but no less than kLeastCode for each, for code that replays paths (replay_code.h); 0: all
+  // are replayed by hand, which gives the same.
   std::size_t code_bytes = std::size_t{32} << 20;
   static constexpr std::size_t kLeastCode = std::size_t{4} << 20;
   // When all paths are forgotten, what is known of them stays for those that are the same, up to so much. chosen: most
