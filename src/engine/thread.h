@@ -131,6 +131,7 @@ struct Thread {
   std::uint64_t mask = 0;           // as the program set it
   bool has_temporary_mask = false;  // sigsuspend and its kin: what a handler's mask builds on
   std::uint64_t temporary_mask = 0;
+  std::uint64_t mask_in_force() const { return has_temporary_mask ? temporary_mask : mask; }
   std::atomic<std::uint32_t> pending{0};  // kSlotFull, kSentWaits; not 0: the dispatcher must look before going on
   int pending_signal = 0;                 // the slot: one asynchronous signal
   siginfo_t pending_info{};

@@ -29,11 +29,9 @@ Outcome limits(GuestKernel& kernel, const CallArguments& made);  // getrlimit, s
 Outcome rt_sigaction(GuestKernel& kernel, const CallArguments& made);
 Outcome rt_sigprocmask(GuestKernel& kernel, const CallArguments& made);
 Outcome rt_sigreturn(GuestKernel& kernel, const CallArguments& made);
+Outcome rt_sigpending(GuestKernel& kernel, const CallArguments& made);
 Outcome sigaltstack(GuestKernel& kernel, const CallArguments& made);
-Outcome rt_sigsuspend(GuestKernel& kernel, const CallArguments& made);
-Outcome ppoll(GuestKernel& kernel, const CallArguments& made);
-Outcome pselect6(GuestKernel& kernel, const CallArguments& made);
-Outcome epoll_pwait(GuestKernel& kernel, const CallArguments& made);  // and epoll_pwait2
+Outcome masked_wait(GuestKernel& kernel, const CallArguments& made);  // ppoll and its kin: Call::mask of their rows
 
 // ---- process_calls.cc
 Outcome clone(GuestKernel& kernel, const CallArguments& made);

@@ -55,6 +55,8 @@ constexpr DescriptorsInMemory polled(int argument, int count) {
           .answer_size = sizeof(pollfd::revents)};
 }
 
+using Masked = MaskInCall::Form;
+
 // Sizes are those of the kernel's structures; where one depends on a command (ioctl, ptrace, semctl), the largest.
 // Waits of the calls without a libc number (futex_waitv and its kin) would be where the engine's wakes do not come:
 // there are none.
@@ -187,10 +189,10 @@ constexpr Call kCalls[] = {
     {.number = 124, .name = "getsid", .traits = kQuick | kId1 | kIdResult},
     {.number = 125, .name = "capget", .written = {bytes(1, 24)}},
     {.number = 126, .name = "capset"},
-    {.number = 127, .name = "rt_sigpending", .traits = kQuick, .written = {bytes(0, 8)}},
+    {.number = 127, .name = "rt_sigpending", .handler = calls::rt_sigpending, .traits = kQuick, .written = {bytes(0, 8)}},
     {.number = 128, .name = "rt_sigtimedwait", .traits = kMayWait, .waits = Waits::Elsewhere, .limit = {2, TimeUnit::Timespec, false, -EAGAIN}, .written = {bytes(1, 128)}},
     {.number = 129, .name = "rt_sigqueueinfo", .traits = kId1},
-    {.number = 130, .name = "rt_sigsuspend", .handler = calls::rt_sigsuspend, .traits = kMayWait, .waits = Waits::Suspend},
+    {.number = 130, .name = "rt_sigsuspend", .handler = calls::masked_wait, .traits = kMayWait, .waits = Waits::Suspend, .mask = {0, Masked::Direct}},
     {.number = 131, .name = "sigaltstack", .handler = calls::sigaltstack},
     {.number = 132, .name = "utime", .path = 0},
     {.number = 133, .name = "mknod"},
@@ -268,7 +270,7 @@ constexpr Call kCalls[] = {
     {.number = 205, .name = "set_thread_area"},
     {.number = 206, .name = "io_setup", .written = {bytes(0, 8)}},
     {.number = 207, .name = "io_destroy"},
-    {.number = 208, .name = "io_getevents", .written = {array(3, 2, 32)}},
+    {.number = 208, .name = "io_getevents", .traits = kMayWait, .waits = Waits::Elsewhere, .limit = {4, TimeUnit::Timespec, false, 0}, .written = {array(3, 2, 32)}},
     {.number = 209, .name = "io_submit", .written = {control_blocks(2, 1)}, .descriptors = of_form(Found::ControlBlocks, 2, 1)},
     {.number = 210, .name = "io_cancel", .written = {bytes(2, 32)}},
     {.number = 211, .name = "get_thread_area"},
@@ -330,8 +332,8 @@ constexpr Call kCalls[] = {
     {.number = 267, .name = "readlinkat", .traits = kQuick | kDescriptor1, .path = 1, .written = {sized(2, 3)}},
     {.number = 268, .name = "fchmodat", .traits = kQuick | kDescriptor1, .path = 1},
     {.number = 269, .name = "faccessat", .traits = kQuick | kDescriptor1, .path = 1},
-    {.number = 270, .name = "pselect6", .handler = calls::pselect6, .traits = kMayWait, .waits = Waits::Poll, .limit = {4, TimeUnit::Timespec, true, 0}, .written = {bytes(1, 128), bytes(2, 128), bytes(3, 128), bytes(4, 16)}, .descriptors = of_form(Found::Sets, 1, 0)},
-    {.number = 271, .name = "ppoll", .handler = calls::ppoll, .traits = kMayWait, .waits = Waits::Poll, .limit = {2, TimeUnit::Timespec, true, 0}, .written = {array(0, 1, 8), bytes(2, 16)}, .descriptors = polled(0, 1)},
+    {.number = 270, .name = "pselect6", .handler = calls::masked_wait, .traits = kMayWait, .waits = Waits::Poll, .limit = {4, TimeUnit::Timespec, true, 0}, .mask = {5, Masked::Pair}, .written = {bytes(1, 128), bytes(2, 128), bytes(3, 128), bytes(4, 16)}, .descriptors = of_form(Found::Sets, 1, 0)},
+    {.number = 271, .name = "ppoll", .handler = calls::masked_wait, .traits = kMayWait, .waits = Waits::Poll, .limit = {2, TimeUnit::Timespec, true, 0}, .mask = {3, Masked::Direct}, .written = {array(0, 1, 8), bytes(2, 16)}, .descriptors = polled(0, 1)},
     {.number = 272, .name = "unshare"},
     {.number = 273, .name = "set_robust_list", .traits = kQuick},
     {.number = 274, .name = "get_robust_list", .traits = kQuick | kId1, .written = {bytes(1, 8), bytes(2, 8)}},
@@ -341,7 +343,7 @@ constexpr Call kCalls[] = {
     {.number = 278, .name = "vmsplice", .traits = kDescriptor1, .waits = Waits::Elsewhere, .written = {vectors(1, 2)}},
     {.number = 279, .name = "move_pages", .written = {array(4, 1, 4)}},
     {.number = 280, .name = "utimensat", .traits = kQuick | kDescriptor1, .path = 1},
-    {.number = 281, .name = "epoll_pwait", .handler = calls::epoll_pwait, .traits = kMayWait | kDescriptor1, .waits = Waits::Poll, .limit = {3, TimeUnit::Milliseconds, false, 0}, .written = {array(1, 2, 12)}},
+    {.number = 281, .name = "epoll_pwait", .handler = calls::masked_wait, .traits = kMayWait | kDescriptor1, .waits = Waits::Poll, .limit = {3, TimeUnit::Milliseconds, false, 0}, .mask = {4, Masked::Direct}, .written = {array(1, 2, 12)}},
     {.number = 282, .name = "signalfd", .traits = kDescriptor1},
     {.number = 283, .name = "timerfd_create", .traits = kQuick},
     {.number = 284, .name = "eventfd"},
@@ -393,11 +395,11 @@ constexpr Call kCalls[] = {
     {.number = 330, .name = "pkey_alloc"},
     {.number = 331, .name = "pkey_free"},
     {.number = 332, .name = "statx", .traits = kQuick | kDescriptor1, .path = 1, .written = {bytes(4, 256)}},
-    {.number = 333, .name = "io_pgetevents", .written = {array(3, 2, 32)}},
+    {.number = 333, .name = "io_pgetevents", .handler = calls::masked_wait, .traits = kMayWait, .waits = Waits::Elsewhere, .limit = {4, TimeUnit::Timespec, false, 0}, .mask = {5, Masked::Pair, true}, .written = {array(3, 2, 32)}},
     {.number = 334, .name = "rseq", .handler = calls::rseq},
     {.number = 424, .name = "pidfd_send_signal", .traits = kDescriptor1},
     {.number = 425, .name = "io_uring_setup", .written = {bytes(1, 120)}, .descriptors = field_of(1, 120, 24)},
-    {.number = 426, .name = "io_uring_enter", .traits = kDescriptor1},
+    {.number = 426, .name = "io_uring_enter", .handler = calls::masked_wait, .traits = kMayWait | kDescriptor1, .waits = Waits::Elsewhere, .mask = {4, Masked::Ring, true}},
     {.number = 427, .name = "io_uring_register", .traits = kDescriptor1},
     {.number = 428, .name = "open_tree", .traits = kDescriptor1},
     {.number = 429, .name = "move_mount", .traits = kDescriptor1 | kDescriptor3},
@@ -412,7 +414,7 @@ constexpr Call kCalls[] = {
     {.number = 438, .name = "pidfd_getfd", .traits = kDescriptor1 | kDescriptor2},
     {.number = 439, .name = "faccessat2", .traits = kQuick | kDescriptor1, .path = 1},
     {.number = 440, .name = "process_madvise", .traits = kDescriptor1},
-    {.number = 441, .name = "epoll_pwait2", .handler = calls::epoll_pwait, .traits = kMayWait | kDescriptor1, .waits = Waits::Elsewhere, .limit = {3, TimeUnit::Timespec, false, 0}, .written = {array(1, 2, 12)}},
+    {.number = 441, .name = "epoll_pwait2", .handler = calls::masked_wait, .traits = kMayWait | kDescriptor1, .waits = Waits::Elsewhere, .limit = {3, TimeUnit::Timespec, false, 0}, .mask = {4, Masked::Direct}, .written = {array(1, 2, 12)}},
     {.number = 442, .name = "mount_setattr", .traits = kDescriptor1},
     {.number = 443, .name = "quotactl_fd", .traits = kDescriptor1},
     {.number = 444, .name = "landlock_create_ruleset"},

@@ -71,6 +71,19 @@ struct WrittenMemory {
   std::uint16_t size = 0;
 };
 
+/// The mask of signals that a call asks for while it waits.
+struct MaskInCall {
+  enum class Form : std::uint8_t {
+    None,
+    Direct,  // the argument points at it, the next one is its size
+    Pair,    // the argument points at both
+    Ring,    // as the flags in front of the argument say
+  };
+  std::int8_t argument = 0;
+  Form form = Form::None;
+  bool with_any_result = false;  // a signal may have ended the wait where the result is not EINTR
+};
+
 /// Descriptors that a call finds in memory.
 struct DescriptorsInMemory {
   enum class Form : std::uint8_t {
@@ -100,6 +113,7 @@ struct Call {
   int path = -1;  // the argument that is the path of a file, where one below /proc may be meant; -1: there is none
   Waits waits = Waits::Never;
   TimeLimit limit = {};
+  MaskInCall mask = {};
   std::array<WrittenMemory, 4> written = {};
   DescriptorsInMemory descriptors = {};
 

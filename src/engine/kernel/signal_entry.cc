@@ -195,7 +195,7 @@ bool SignalEntry::take_asynchronous(Thread& thread, int signal, const siginfo_t&
   if (is_synchronous(signal)) {  // sent by somebody
     if ((thread.sent.load() & signal_bit(signal)) == 0) thread.sent_info[signal] = info;
     thread.sent.fetch_or(signal_bit(signal));
-    if ((thread.mask & signal_bit(signal)) != 0) return false;
+    if ((thread.mask_in_force() & signal_bit(signal)) != 0) return false;
     thread.pending.fetch_or(kSentWaits);
     return true;
   }

@@ -22,7 +22,7 @@ void queue_to_thread(std::int32_t pid, std::int32_t tid, int signal, const sigin
 
 bool SignalGate::hold() { return change(~std::uint64_t{0}); }
 
-void SignalGate::settle() { change(run_.thread->mask & ~kSynchronousSignals); }
+void SignalGate::settle() { change(run_.thread->mask_in_force() & ~kSynchronousSignals); }
 
 bool SignalGate::change(std::uint64_t mask) {
   if (set_kernel_mask(mask, run_.thread->pending) != 0) return false;
@@ -37,13 +37,18 @@ void SignalGate::give_back_signal() {
   settle();
 }
 
+void SignalGate::give_back_sent() {
+  Thread& thread = *run_.thread;
+  for (int signal = 1; signal <= kSignals; ++signal) {
+    if ((thread.sent.load() & signal_bit(signal)) == 0) continue;
+    queue_to_thread(thread.process->pid, thread.id.tid, signal, thread.sent_info[signal]);
+  }
+  thread.sent.store(0);
+}
+
 void SignalGate::queue_for_next_image() {
   Thread& taker = *run_.thread;
-  for (int signal = 1; signal <= kSignals; ++signal) {
-    if ((taker.sent.load() & signal_bit(signal)) == 0) continue;
-    queue_to_thread(taker.process->pid, taker.id.tid, signal, taker.sent_info[signal]);
-  }
-  taker.sent.store(0);
+  give_back_sent();
   if (run_.threads.size() == 1) return;
   std::atomic_ref(taker.process->exec_tid).store(taker.id.tid);
   for (const auto& other : run_.threads) {

@@ -27,6 +27,8 @@ class SignalGate {
   void settle();
   /// Makes the kernel's mask `mask`, without faults. false: a signal waits already, nothing was changed.
   bool change(std::uint64_t mask);
+  /// Puts what is in Thread::sent back into the kernel's queue; held.
+  void give_back_sent();
   /// Puts the slot's signal back into the kernel's queue; the gate is closed.
   void give_back_signal();
   /// Before execve, which ends the other threads of the process: what waits for them, and what they take from the

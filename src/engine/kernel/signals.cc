@@ -26,7 +26,9 @@
 
 #include <asm/prctl.h>
 
+#include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "engine/kernel/signal_entry.h"
 #include "engine/kernel/syscall_window.h"
@@ -107,7 +109,13 @@ void Signals::install_again() {
 bool Signals::deliver_waiting() {
   Thread& thread = *run_.thread;
   bool any = false;
-  while (const std::uint32_t waits = thread.pending.load(std::memory_order_acquire)) {
+  while (true) {
+    const std::uint32_t waits = thread.pending.load(std::memory_order_acquire);
+    if (waits == 0) {
+      if (!std::exchange(thread.has_temporary_mask, false)) return any;
+      gate_.settle();  // no handler has begun that would have ended it
+      continue;
+    }
     any = true;
     if ((waits & kSentWaits) != 0) {
       thread.pending.fetch_and(~kSentWaits);
@@ -117,8 +125,7 @@ bool Signals::deliver_waiting() {
     }
     // A frame built since then, for a fault, may have blocked it.
     const int signal = thread.pending_signal;
-    const std::uint64_t mask = thread.has_temporary_mask ? thread.temporary_mask : thread.mask;
-    if ((mask & signal_bit(signal)) != 0) {
+    if ((thread.mask_in_force() & signal_bit(signal)) != 0) {
       gate_.give_back_signal();
       continue;
     }
@@ -126,15 +133,13 @@ bool Signals::deliver_waiting() {
     thread.pending.fetch_and(~kSlotFull);
     deliver(signal, info, nullptr);
   }
-  thread.has_temporary_mask = false;
-  return any;
 }
 
 void Signals::deliver_sent() {
   Thread& thread = *run_.thread;
   for (int signal = 1; signal <= kSignals; ++signal) {
     const std::uint64_t bit = signal_bit(signal);
-    if ((thread.sent.load() & ~thread.mask & bit) == 0) continue;
+    if ((thread.sent.load() & ~thread.mask_in_force() & bit) == 0) continue;
     const siginfo_t info = thread.sent_info[signal];
     thread.sent.fetch_and(~bit);
     deliver(signal, info, nullptr);
@@ -194,9 +199,8 @@ void Signals::deliver(int signal, const siginfo_t& info, const Fault* fault) {
     action = KernelSigaction{};
     install(signal, action);
   }
-  const std::uint64_t base = thread.has_temporary_mask ? thread.temporary_mask : thread.mask;
+  thread.mask = thread.mask_in_force() | chosen.mask;
   thread.has_temporary_mask = false;
-  thread.mask = base | chosen.mask;
   if ((chosen.flags & SA_NODEFER) == 0) thread.mask |= signal_bit(signal);
   thread.mask &= ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
   gate_.settle();
@@ -244,6 +248,30 @@ long Signals::set_mask(int how, std::uint64_t set, std::uint64_t old, std::uint6
   }
   if (old != 0 && run_.write(old, &before, 8) != 8) return -EFAULT;
   return 0;
+}
+
+// The kernel puts the program's mask back when the call ends, unless a signal that the call's mask lets in has ended
+// the wait: then that mask lasts until the signal's handler begins, with both. What came between the end of the call
+// and here came under the program's mask. Where each of them lets it in and the result does not tell, it came during
+// the call; it could have.
+// source: Linux, set_user_sigmask() and restore_saved_sigmask_unless(), and their callers.
+long Signals::wait_with_mask(std::uint64_t mask, bool with_any_result, const std::function<long()>& call) {
+  Thread& thread = *run_.thread;
+  // In turns the kernel is asked again and again, each time with the mask, which is to hold in between, too. What of
+  // Thread::sent the mask lets in the kernel has to see during the call.
+  const bool holds = thread.process->seat != 0 || (thread.sent.load() & ~mask) != 0;
+  if (holds && !gate_.hold()) return kInterruptedBeforeStart;
+  if (holds) gate_.give_back_sent();
+  thread.temporary_mask = mask & ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
+  thread.has_temporary_mask = true;
+  const long result = call();
+  const std::uint32_t waits = thread.pending.load(std::memory_order_acquire);
+  const bool let_in = (waits & kSlotFull) != 0 ? (mask & signal_bit(thread.pending_signal)) == 0 : waits != 0;
+  const bool ended_wait = result == -EINTR || (with_any_result && result != kInterruptedBeforeStart);
+  thread.has_temporary_mask = let_in && ended_wait;
+  if ((thread.sent.load() & ~thread.mask_in_force()) != 0) thread.pending.fetch_or(kSentWaits);
+  if (holds) gate_.settle();
+  return result;
 }
 
 // Makes the kernel take `signal` where the program stands, so that a tracer and a core file see the program's

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "engine/kernel/process_turns.h"
 #include "engine/kernel/recorded_threads.h"
@@ -41,6 +42,10 @@ class Signals {
   /// or kInterruptedBeforeStart
   long set_mask(int how, std::uint64_t set, std::uint64_t old, std::uint64_t size);
   void return_from_handler();
+  /// Makes `call`, in which the kernel has `mask` instead of the program's while it waits. with_any_result: a signal
+  /// may have ended the wait where it does not return EINTR. What such a signal's handler begins with is left for
+  /// deliver_waiting().
+  long wait_with_mask(std::uint64_t mask, bool with_any_result, const std::function<long()>& call);
 
  private:
   void install(int signal, const KernelSigaction& action);

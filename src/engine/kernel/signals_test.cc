@@ -103,6 +103,64 @@ TEST_F(SignalsTest, WhileItWaitsInSigsuspendItsTemporaryMaskDecides) {
   EXPECT_FALSE(run_.thread->has_temporary_mask);
 }
 
+TEST_F(SignalsTest, WhatOnlyAWaitsMaskBlocksComesBehindTheCallWithTheProgramsMask) {
+  const long result = signals().wait_with_mask(signal_bit(SIGUSR1) | signal_bit(SIGHUP), true, [&] {
+    fill_slot(SIGUSR1);
+    return 1L;
+  });
+  EXPECT_EQ(result, 1);
+  EXPECT_TRUE(signals().deliver_waiting());
+  EXPECT_TRUE(handler_began(SIGUSR1));
+  EXPECT_EQ(run_.thread->mask, signal_bit(SIGUSR1));
+}
+
+TEST_F(SignalsTest, TheMaskOfAWaitThatASignalEndsLastsUntilTheHandlerBegins) {
+  run_.thread->mask = signal_bit(SIGUSR1);
+  signals().wait_with_mask(signal_bit(SIGHUP), false, [&] {
+    fill_slot(SIGUSR1);
+    return -EINTR;
+  });
+  signals().deliver_waiting();
+  EXPECT_TRUE(handler_began(SIGUSR1));
+  EXPECT_EQ(run_.thread->mask, signal_bit(SIGHUP) | signal_bit(SIGUSR1));
+  EXPECT_EQ(frame().uc.mask, signal_bit(SIGUSR1));
+}
+
+TEST_F(SignalsTest, OfAWaitThatHasAResultTheCallSaysWhetherItsMaskLasts) {
+  const auto mask_behind = [this](bool with_any_result) {
+    run_.thread->mask = 0;
+    signals().wait_with_mask(signal_bit(SIGHUP), with_any_result, [&] {
+      fill_slot(SIGUSR1);
+      return 1L;
+    });
+    signals().deliver_waiting();
+    return run_.thread->mask;
+  };
+  EXPECT_EQ(mask_behind(false), signal_bit(SIGUSR1));
+  EXPECT_EQ(mask_behind(true), signal_bit(SIGUSR1) | signal_bit(SIGHUP));
+}
+
+TEST_F(SignalsTest, AMaskThatLastsEndsWhereNoHandlerBegins) {
+  action(SIGUSR1).handler = 1;
+  signals().wait_with_mask(signal_bit(SIGUSR2), false, [&] {
+    fill_slot(SIGUSR1);
+    return -EINTR;
+  });
+  EXPECT_TRUE(run_.thread->has_temporary_mask);
+  signals().deliver_waiting();
+  EXPECT_FALSE(run_.thread->has_temporary_mask);
+  EXPECT_EQ(kernel_mask(), 0U);
+}
+
+TEST_F(SignalsTest, ASentFaultThatAWaitLetsInIsTheKernelsDuringTheCall) {
+  run_.thread->mask = run_.thread->sent = signal_bit(SIGFPE);
+  run_.thread->sent_info[SIGFPE].si_signo = SIGFPE;
+  run_.thread->sent_info[SIGFPE].si_code = SI_QUEUE;
+  EXPECT_EQ(signals().wait_with_mask(0, false, [&] { return kernel_has(SIGFPE) ? 1L : 0L; }), 1);
+  EXPECT_EQ(run_.thread->sent, 0U);
+  EXPECT_EQ(run_.thread->pending, 0U);
+}
+
 TEST_F(SignalsTest, AFaultThatSomebodySentIsDeliveredOnceItIsNotBlocked) {
   run_.thread->sent = signal_bit(SIGSEGV);
   run_.thread->sent_info[SIGSEGV].si_signo = SIGSEGV;
