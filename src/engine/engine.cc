@@ -13,6 +13,7 @@
 #include "engine/kernel/shared_tables.h"
 #include "engine/kernel/signal_block.h"
 #include "engine/loader/shown_process.h"
+#include "engine/memory/guest_access.h"
 #include "engine/memory/populate.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
@@ -80,6 +81,7 @@ void Runtime::load(ProgramPlan plan) {
   if (const AddressRange part = table.map(fixed_code, run_.map.layout().engine.start); !part.empty())
     run_.map.reserve(part);
   run_.map.reserve_until_wanted(table.range());
+  keep_guest_access_from_tool(run_.map);
 }
 
 void Runtime::begin_first_thread(const MemoryLimits& limits) {
@@ -167,7 +169,7 @@ void run(const Config& config, Observer& observer) {
   MemoryLimits limits;
   limits.lift();
   if (auto room = check_room(
-          {plan->layout.engine.start, plan->layout.engine.start + CodeCache::bytes_needed(config.code_cache_bytes)});
+          {plan->layout.engine.start, plan->layout.code_cache() + CodeCache::bytes_needed(config.code_cache_bytes)});
       !room)
     give_up(room.error(), kToolFailed);
   auto* runtime = new Runtime(config, observer, *plan);  // lives as long as the process

@@ -32,10 +32,10 @@ Run::Run(const Config& wanted, Observer& recorder, const ProgramPlan& plan)
     : config(wanted),
       recording(recorder),
       untouched_entries(config.first_private_fd),
-      code_cache(std::make_unique<CodeCache>(plan.layout.engine.start, config.code_cache_bytes, untouched_entries)),
+      code_cache(std::make_unique<CodeCache>(plan.layout.code_cache(), config.code_cache_bytes, untouched_entries)),
       context(code_cache->context()),
       map(plan.layout, !config.native_load) {
-  CHECK(CodeCache::bytes_needed(config.code_cache_bytes) <= plan.layout.engine.size());
+  CHECK(CodeCache::bytes_needed(config.code_cache_bytes) <= plan.layout.engine.end - plan.layout.code_cache());
 }
 
 Observer& Run::observer() const {
@@ -63,7 +63,8 @@ std::size_t Run::read(std::uint64_t address, void* data, std::size_t size) const
 // Two system calls less than when the kernel copies (guest_access.h). A tracer would be stopped by the fault.
 std::size_t Run::copy(std::uint64_t guest, void* to, std::uint64_t from, std::size_t size) const {
   const bool answers = thread != nullptr && thread->takes_faults && !thread->process->traced;
-  return answers && size <= kTaskSize && guest <= kTaskSize - size ? zs_copy_code(to, from, size) : 0;
+  const bool is_guests = size != 0 && !is_out_of_reach(guest) && !is_out_of_reach(guest + size - 1);
+  return answers && is_guests && size <= kTaskSize && guest <= kTaskSize - size ? zs_copy_code(to, from, size) : 0;
 }
 
 void Run::make_other() {
@@ -71,7 +72,7 @@ void Run::make_other() {
   const std::uint64_t first = CodeCache::bytes_needed(config.code_cache_bytes);
   // What is left of the engine's addresses, a mebibyte aligned; units run little code.
   constexpr std::size_t kMost = std::size_t{32} << 20, kUnit = std::size_t{1} << 20;
-  const std::uint64_t start = page_up(map.layout().engine.start + first);
+  const std::uint64_t start = page_up(map.layout().code_cache() + first);
   const std::uint64_t room = map.layout().engine.end - start, fixed = CodeCache::bytes_needed(0);
   CHECK(room > fixed + 4 * kUnit, room, fixed);
   other_.code_cache = std::make_unique<CodeCache>(start, std::min<std::uint64_t>(kMost, (room - fixed) & ~(kUnit - 1)),

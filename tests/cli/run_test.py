@@ -413,7 +413,7 @@ class Signals(tool.InFolder):
 
     def test_a_failure_of_the_engine_is_ours_and_not_a_signal_of_the_program(self):
         # The program writes over the page that the engine and the translated code share.
-        program = "import ctypes, time; print('before', flush=True); time.sleep(0.1); ctypes.memset(0x60000000, 255, 4096)"
+        program = "import ctypes, time; print('before', flush=True); time.sleep(0.1); ctypes.memset(0x60010000, 255, 4096)"
         outcome = self.run_here("record", "-e", "instructions", "-c", "100000", "/usr/bin/python3", "-I", "-c", program)
         self.assertEqual(outcome.status, 125)
         self.assertEqual(outcome.out, "before\n")

@@ -33,6 +33,14 @@ enum CallTrait : std::uint32_t {
   kDescriptor3 = 1u << 14,
   kDescriptor4 = 1u << 15,
   kDescriptor5 = 1u << 16,
+  // Its first argument points at what the kernel reads; kPointer1 << 1: its second. Only where nothing else in its row
+  // says so.
+  kPointer1 = 1u << 17,
+  kPointer2 = 1u << 18,
+  kPointer3 = 1u << 19,
+  kPointer4 = 1u << 20,
+  kPointer5 = 1u << 21,
+  kPointer6 = 1u << 22,
 };
 
 /// Whom it may wait for, where processes take turns (turn_calls.cc). Elsewhere: it cannot be tried beforehand whether
@@ -116,12 +124,16 @@ struct Call {
   MaskInCall mask = {};
   std::array<WrittenMemory, 4> written = {};
   DescriptorsInMemory descriptors = {};
+  WrittenMemory read = {};  // of Form::Vectors or Message: the same of memory that the kernel reads
 
   bool has(CallTrait trait) const { return (traits & trait) != 0; }
 };
 
 /// A number that no row has: a row without a name, which says nothing.
 const Call& call_of(long number);
+
+/// A bit for each argument that is an address at which the kernel reads or writes.
+std::uint32_t pointers_of(const Call& call);
 
 /// The ranges of the program's memory that the kernel writes in this call, if it succeeds.
 std::vector<AddressRange> written_by(const Call& call, const long (&arguments)[6]);

@@ -5,8 +5,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <string_view>
+#include <cerrno>
+#include <string>
 #include <vector>
 
 #include "engine/kernel/call_table.h"
@@ -14,6 +14,22 @@
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
+namespace {
+
+/// Of what is open there; empty where nothing is.
+std::string path_of(long fd) {
+  const std::string link = "/proc/self/fd/" + std::to_string(static_cast<int>(fd));
+  char target[64];
+  const long length = raw_syscall(SYS_readlinkat, AT_FDCWD, link.c_str(), target, sizeof target);
+  return is_error(length) ? std::string() : std::string(target, static_cast<std::size_t>(length));
+}
+
+/// Whether an argument is where in the file.
+bool says_where(long number) {
+  return number == SYS_pread64 || number == SYS_preadv || number == SYS_pwrite64 || number == SYS_pwritev;
+}
+
+}  // namespace
 
 void CodeFiles::note_call(long number, const long (&a)[6], long result) {
   note_write_to_own_memory(number, a, result);
@@ -24,18 +40,21 @@ void CodeFiles::note_call(long number, const long (&a)[6], long result) {
 // The program writes its own memory through /proc/self/mem, also where it may not write otherwise: its code perhaps.
 void CodeFiles::note_write_to_own_memory(long number, const long (&a)[6], long written) {
   if (!writes_own_memory_ || written <= 0 || !call_of(number).has(kWritesFile)) return;
-  char link[40], target[64];
-  std::snprintf(link, sizeof link, "/proc/self/fd/%d", static_cast<int>(a[0]));
-  const long length = raw_syscall(SYS_readlinkat, AT_FDCWD, link, target, sizeof target);
-  if (is_error(length)) return;
-  const std::string_view path(target, static_cast<std::size_t>(length));
+  const std::string path = path_of(a[0]);
   if (!path.starts_with("/proc/") || !path.ends_with("/mem")) return;
-  const bool says_where = number == SYS_pwrite64 || number == SYS_pwritev || number == SYS_pwritev2;
-  const auto end = says_where ? static_cast<std::uint64_t>(a[3] + written)
-                              : static_cast<std::uint64_t>(raw_syscall(SYS_lseek, a[0], 0, SEEK_CUR));
+  const auto end = says_where(number) ? static_cast<std::uint64_t>(a[3] + written)
+                                      : static_cast<std::uint64_t>(raw_syscall(SYS_lseek, a[0], 0, SEEK_CUR));
   const std::uint64_t start = end - static_cast<std::uint64_t>(written);
   code_.code_changed(start, end);
   run_.map.code().open({start, end});
+}
+
+// source: Linux, fs/proc/base.c: mem_rw()
+std::optional<long> CodeFiles::answer_outside_program(long number, const long (&a)[6]) const {
+  if (!own_memory_is_open_ || (call_of(number).traits & (kReadsFile | kWritesFile)) == 0) return std::nullopt;
+  if (path_of(a[0]) != "/proc/" + std::to_string(run_.thread->process->pid) + "/mem") return std::nullopt;
+  const long at = says_where(number) ? a[3] : raw_syscall(SYS_lseek, a[0], 0, SEEK_CUR);
+  return run_.map.is_tools(static_cast<std::uint64_t>(at)) ? std::optional<long>(-EIO) : std::nullopt;
 }
 
 // The program made a file shorter, or empty, that is mapped as code perhaps: what lies behind its end is SIGBUS from

@@ -2,6 +2,8 @@
 // it for writing.
 #pragma once
 
+#include <optional>
+
 #include "engine/kernel/guest_code.h"
 #include "engine/kernel/written_files.h"
 #include "engine/run.h"
@@ -13,7 +15,12 @@ class CodeFiles {
   CodeFiles(Run& run, GuestCode& code, WrittenFiles& written) : run_(run), code_(code), written_(written) {}
 
   /// The program has a descriptor of its own memory through which it may write, also where it may not otherwise.
-  void memory_is_writable() { writes_own_memory_ = true; }
+  void memory_is_open(bool writable) {
+    own_memory_is_open_ = true;
+    writes_own_memory_ = writes_own_memory_ || writable;
+  }
+  /// Through /proc/self/mem, at memory of the tool's: the program has nothing there.
+  std::optional<long> answer_outside_program(long number, const long (&a)[6]) const;
   /// A system call has ended.
   void note_call(long number, const long (&a)[6], long result);
 
@@ -26,7 +33,7 @@ class CodeFiles {
   Run& run_;
   GuestCode& code_;
   WrittenFiles& written_;
-  bool writes_own_memory_ = false;
+  bool own_memory_is_open_ = false, writes_own_memory_ = false;
 };
 
 }  // namespace zs::engine

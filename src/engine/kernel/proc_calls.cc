@@ -90,8 +90,7 @@ std::optional<long> ProcCalls::call_on_path(long number, const long (&a)[6]) {
     case ProcAnswer::Kind::Memory: {
       if (!opens) return std::nullopt;
       const long opened = host_.call(number, a);
-      if (!is_error(opened) && (raw_syscall(SYS_fcntl, opened, F_GETFL) & O_ACCMODE) != O_RDONLY)
-        files_.memory_is_writable();
+      if (!is_error(opened)) files_.memory_is_open((raw_syscall(SYS_fcntl, opened, F_GETFL) & O_ACCMODE) != O_RDONLY);
       return opened;
     }
     case ProcAnswer::Kind::Content: {

@@ -28,6 +28,7 @@ bool has_vsyscalls() {
 
 SystemCalls::SystemCalls(GuestKernel& kernel)
     : kernel_(kernel),
+      hidden_memory_(kernel.run),
       hidden_(kernel.run),
       in_shown_ids_(kernel.run, *this),
       in_virtual_time_(kernel.run, kernel.clock, in_shown_ids_) {}
@@ -86,6 +87,12 @@ Outcome SystemCalls::call(const CallArguments& made) {
 }
 
 Outcome SystemCalls::answer(const CallArguments& made) {
+  const auto asked = hidden_memory_.replaced(made);
+  if (asked == nullptr) return answer_from_program(made);
+  return asked->known ? Outcome{*asked->known} : answer_from_program({made.number, asked->arguments});
+}
+
+Outcome SystemCalls::answer_from_program(const CallArguments& made) {
   const auto replaced = hidden_.replaced(made);
   if (replaced == nullptr) return answer_shown(made);
   if (replaced->known()) return {*replaced->known()};
@@ -98,6 +105,7 @@ Outcome SystemCalls::answer_shown(const CallArguments& made) {
   kernel_.run.map.limit(&kernel_.run.thread->process->limits);
   if (const CallHandler handler = call_of(made.number).handler; handler != nullptr) return handler(kernel_, made);
   if (const auto answer = kernel_.proc.call_on_path(made.number, made.a)) return {*answer};
+  if (const auto answer = kernel_.code_files.answer_outside_program(made.number, made.a)) return {*answer};
   if (made.number == SYS_close_range) {
     if (const auto answer = kernel_.proc.close_others(made.a)) return {*answer};
   }

@@ -7,6 +7,7 @@
 
 #include "engine/kernel/call.h"
 #include "engine/kernel/hidden_descriptors.h"
+#include "engine/kernel/hidden_memory.h"
 #include "engine/kernel/id_calls.h"
 #include "engine/kernel/virtual_calls.h"
 #include "engine/translate/block.h"
@@ -30,10 +31,13 @@ class SystemCalls final : public AnswersCalls {
  private:
   Outcome answer(const CallArguments& made) override;
 
-  /// Of a call that names none of the tool's descriptors.
+  /// Of a call that names none of the tool's memory.
+  Outcome answer_from_program(const CallArguments& made);
+  /// And none of its descriptors.
   Outcome answer_shown(const CallArguments& made);
 
   GuestKernel& kernel_;
+  HiddenMemory hidden_memory_;
   HiddenDescriptors hidden_;
   IdCalls in_shown_ids_;
   VirtualCalls in_virtual_time_;

@@ -67,6 +67,12 @@ bool AddressSpace::touches_tool_memory(AddressRange range) const {
   return touches;
 }
 
+bool AddressSpace::is_tools(std::uint64_t address) const {
+  if (placement_.is_reserved({address, address + 1}) || placement_.yielding().contains(address)) return true;
+  const auto has = [address](AddressRange range) { return range.contains(address); };
+  return address < kTaskSize && std::ranges::none_of(kHintRanges, has) && mappings_.find(address) == nullptr;
+}
+
 // --- The list --------------------------------------------------------------------------------------------------------
 
 void AddressSpace::add(GuestMapping mapping) {

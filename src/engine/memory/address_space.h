@@ -45,6 +45,8 @@ class AddressSpace {
   /// Before anything is put where the program says.
   void make_way(AddressRange wanted);
   bool touches_tool_memory(AddressRange range) const;
+  /// Whether `address` is, or may be, of the tool's memory. To the program nothing is mapped there.
+  bool is_tools(std::uint64_t address) const;
 
   // Mapping, for real and in the list. All return the address or -errno.
   /// Where the list has nothing. -EEXIST if the tool has something there.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/memory/guest_map.h"
 #include "engine/memory/layout.h"
 #include "engine/raw_syscall.h"
 
@@ -16,6 +17,8 @@ namespace {
 constexpr std::size_t kArgumentStringLimit = 32 * kPageSize;
 
 enum class Direction : std::uint8_t { Read, Write };
+
+const GuestMap* programs = nullptr;
 
 /// Some containers forbid process_vm_readv. A file takes its place: the kernel copies to or from it with the same
 /// checks.
@@ -40,7 +43,7 @@ std::size_t transfer(Direction direction, std::uint64_t address, void* local, st
     std::size_t count = 0, wanted = 0;
     for (; count < kPieces && done + wanted < length; ++count) {
       const std::uint64_t at = address + done + wanted;
-      if (at >= kTaskSize) break;
+      if (at >= kTaskSize || is_out_of_reach(at)) break;
       const std::size_t piece = std::min(length - done - wanted, kPageSize - (at & (kPageSize - 1)));
       pieces[count] = {reinterpret_cast<void*>(at), piece};
       wanted += piece;
@@ -59,6 +62,10 @@ std::size_t transfer(Direction direction, std::uint64_t address, void* local, st
 }
 
 }  // namespace
+
+void keep_guest_access_from_tool(const GuestMap& map) { programs = &map; }
+
+bool is_out_of_reach(std::uint64_t address) { return programs != nullptr && programs->is_tools(address); }
 
 std::size_t read_guest(std::uint64_t address, void* out, std::size_t length) {
   return transfer(Direction::Read, address, out, length);

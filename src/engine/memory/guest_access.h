@@ -10,6 +10,14 @@
 
 namespace zs::engine {
 
+class GuestMap;
+
+/// From now on the tool's own memory, as `map` knows it, is as if nothing were mapped there. Once in a process, and
+/// `map` lives as long.
+void keep_guest_access_from_tool(const GuestMap& map);
+/// Whether what follows copies nothing there.
+bool is_out_of_reach(std::uint64_t address);
+
 /// Bytes copied before the first unreadable byte: `length` if all went well.
 std::size_t read_guest(std::uint64_t address, void* out, std::size_t length);
 std::size_t write_guest(std::uint64_t address, const void* in, std::size_t length);

@@ -40,13 +40,19 @@ struct AddressRange {
 };
 
 struct Layout {
-  AddressRange engine{0x6000'0000, 0x7ff0'0000};  // code cache and contexts; `engine_windows` has the alternatives
+  AddressRange engine{0x6000'0000, 0x7ff0'0000};  // code cache and contexts; kEngineRanges has the alternatives
   AddressRange low{0x1000'0000, 0x7ff0'0000};     // contains the engine range
   AddressRange spare{0x1200'0000'0000, 0x2000'0000'0000};
   AddressRange vast{0x3000'0000'0000, 0x5000'0000'0000};
   AddressRange heap{0x2000'0000'0000, 0x2010'0000'0000};
   AddressRange high{0x2010'0000'0000, 0x29f0'0000'0000};
   AddressRange stack{0x29f0'0000'0000, 0x2a00'0000'0000};  // stack and arguments; only the loader maps here
+
+  /// In the first pages of the engine range nothing is ever mapped: a system call that is given a pointer into the
+  /// engine's memory is made with one of these addresses instead.
+  constexpr std::uint64_t nowhere() const { return engine.start; }
+  /// Behind them.
+  constexpr std::uint64_t code_cache() const { return engine.start + kNowhereBytes; }
 
   /// End of the main stack. The argument area follows it.
   constexpr std::uint64_t stack_top() const { return stack.end - kArgumentBytes; }
@@ -58,6 +64,7 @@ struct Layout {
 
   /// The kernel lets arguments, environment and their pointers take 6 MiB together; both halves are larger.
   static constexpr std::uint64_t kArgumentBytes = std::uint64_t{16} << 20;
+  static constexpr std::uint64_t kNowhereBytes = 64 << 10;
 };
 
 /// A hint (mmap without MAP_FIXED) is honoured only where the tool's own mappings cannot be: else the answer would

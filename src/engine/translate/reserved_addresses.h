@@ -14,18 +14,21 @@ namespace zs::engine {
 
 class ReservedAddresses {
  public:
-  ReservedAddresses() {
-    void* const at = mmap(reinterpret_cast<void*>(kBase), CodeCache::bytes_needed(kCodeBytes), PROT_NONE,
+  explicit ReservedAddresses(std::size_t code_bytes = kCodeBytes) : bytes_(CodeCache::bytes_needed(code_bytes)) {
+    void* const at = mmap(reinterpret_cast<void*>(kBase), bytes_, PROT_NONE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     EXPECT_EQ(at, reinterpret_cast<void*>(kBase));
   }
   ReservedAddresses(const ReservedAddresses&) = delete;
   ReservedAddresses& operator=(const ReservedAddresses&) = delete;
-  ~ReservedAddresses() { munmap(reinterpret_cast<void*>(kBase), CodeCache::bytes_needed(kCodeBytes)); }
+  ~ReservedAddresses() { munmap(reinterpret_cast<void*>(kBase), bytes_); }
 
-  static constexpr std::uint64_t kBase = 0x6000'0000;
+  static constexpr std::uint64_t kBase = Layout{}.code_cache();
   static constexpr std::size_t kCodeBytes = 1 << 20;
   static constexpr int kFirstPrivateFd = 100;
+
+ private:
+  std::size_t bytes_;
 };
 
 }  // namespace zs::engine

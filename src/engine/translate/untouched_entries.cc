@@ -28,7 +28,7 @@ struct Kind {
   std::size_t bytes;
 };
 /// Of the code cache in the engine range that nearly every program gets.
-constexpr CodeCacheLayout kFirst(kEngineRanges[0].start);
+constexpr CodeCacheLayout kFirst(Layout{}.code_cache());
 constexpr std::uint64_t kDirectMiss = kFirst.direct_miss(), kHashedMiss = kFirst.hashed_miss();
 constexpr Kind kKinds[] = {
     {kDirectMiss, kEntries<kUntouchedBytes, kDirectMiss>.data(), kUntouchedBytes},

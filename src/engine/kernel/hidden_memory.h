@@ -1,0 +1,50 @@
+// The tool's memory is not the program's: to each of its calls nothing is mapped there. A pointer into it, in an
+// argument or in an array of iovec, is replaced by one to where nothing is mapped, and the kernel says what it says of
+// such; a message with such a pointer is answered here.
+// Not seen: pointers in what only one call knows (ioctl, prctl, bpf, control blocks of io_submit, rings of io_uring).
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/kernel/call.h"
+#include "engine/kernel/call_table.h"
+#include "engine/run.h"
+
+namespace zs::engine {
+
+class HiddenMemory {
+ public:
+  explicit HiddenMemory(const Run& run) : run_(run) {}
+
+  /// A call with other arguments.
+  struct Asked {
+    long arguments[6];
+    std::vector<std::vector<iovec>> vectors;  // that they point at
+    std::optional<long> known;                // the outcome, where the kernel need not be asked
+  };
+  /// The call to be made instead; null: this names none of the tool's memory.
+  std::unique_ptr<Asked> replaced(const CallArguments& made) const;
+
+ private:
+  using Replacement = std::unique_ptr<Asked>;
+
+  bool is_hidden(std::uint64_t address) const { return run_.map.is_tools(address); }
+  /// Where nothing is mapped, as far behind the beginning of a page.
+  std::uint64_t nowhere_like(std::uint64_t address) const {
+    return run_.map.layout().nowhere() + (address & (kPageSize - 1));
+  }
+  void replace_in_memory(Replacement& into, const CallArguments& made, const WrittenMemory& where) const;
+  void replace_in_vectors(Replacement& into, const CallArguments& made, const WrittenMemory& where) const;
+  bool leads_there(const msghdr& header) const;
+  std::vector<iovec> vectors_at(std::uint64_t address, std::uint64_t count) const;
+
+  const Run& run_;
+};
+
+}  // namespace zs::engine
