@@ -161,6 +161,9 @@ void Dispatcher::leave_at_fault() {
   if (fault.info.si_signo == kWaitsForMemory) return kernel_.awaited.wait_for_operands();
   if (fault.info.si_signo == SIGSEGV && kernel_.code.handle_write(reinterpret_cast<std::uint64_t>(fault.info.si_addr)))
     return;
+  if (fault.info.si_signo == SIGSEGV && fault.info.si_code > 0 &&
+      run_.map.is_tools(reinterpret_cast<std::uint64_t>(fault.info.si_addr)))
+    fault.find_nothing_mapped();
   if (fault.info.si_signo != SIGSEGV && fault.info.si_signo != SIGBUS)
     fault.info.si_addr = reinterpret_cast<void*>(thread.pc);  // the cache address is not the program's business
   kernel_.signals.deliver(fault.info.si_signo, fault.info, &fault);

@@ -65,6 +65,7 @@ Runtime::Runtime(const Config& config, Observer& observer, const ProgramPlan& pl
 void Runtime::load(ProgramPlan plan) {
   int status = 126;
   run_.map.publish(shown_code());
+  keep_off_poison();
   auto loaded = load_program(plan, run_.map, status);
   if (!loaded) give_up(loaded.error(), status);
   run_.program = std::move(*loaded);
@@ -80,8 +81,19 @@ void Runtime::load(ProgramPlan plan) {
   DirectTable& table = run_.code_cache->direct_table();
   if (const AddressRange part = table.map(fixed_code, run_.map.layout().engine.start); !part.empty())
     run_.map.reserve(part);
+  if (table.bias() != 0) keep_off_poison();
   run_.map.reserve_until_wanted(table.range());
   keep_guest_access_from_tool(run_.map);
+}
+
+// Neither the program nor the entries of its code in the direct table.
+void Runtime::keep_off_poison() {
+  for (const std::uint64_t address : kPoison) {
+    run_.map.avoid(run_.code_cache->direct_table().code_of(address));
+    run_.map.avoid({page_down(address), page_down(address) + kPageSize});
+  }
+  // What is left between those lies behind the entries that a call can ask the host for ahead of its return.
+  if (run_.code_cache->direct_table().bias() == 0) run_.map.avoid({0x1bad'0000, 0x2002'0000});
 }
 
 void Runtime::begin_first_thread(const MemoryLimits& limits) {

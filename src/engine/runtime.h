@@ -20,6 +20,7 @@ class Runtime {
 
  private:
   void load(ProgramPlan plan);
+  void keep_off_poison();
   void begin_first_thread(const MemoryLimits& limits);
   void begin_context();
 

@@ -133,6 +133,7 @@ class RunTest : public testing::Test {
     code_.probes = [this](const Insn& insn) { return accountant_.probes.at(insn); };
     run_.context.waits = run_.lock.first_waiting();
     run_.context.probe_note = run_.trace().notes_begin();
+    run_.trace().open_beside(run_.trace().notes_begin());
     accountant_.phases.begin([](const CodeCache& of) { return generate_stubs(of, &come_back); });
     accountant_.core.begin(thread);
     run_.context.trace_pointer = run_.trace_start = run_.trace().begin();

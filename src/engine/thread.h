@@ -67,6 +67,14 @@ inline constexpr int kWaitsForMemory = 0;
 
 /// A fault of an instruction, in the program's terms.
 struct Fault {
+  /// As it is told to who finds nothing mapped there. source: Linux, arch/x86/include/asm/trap_pf.h
+  void find_nothing_mapped() {
+    constexpr std::uint64_t kProtection = 1, kProtectionKey = 1 << 5;
+    info.si_code = SEGV_MAPERR;
+    info.si_pkey = 0;
+    error_code &= ~(kProtection | kProtectionKey);
+  }
+
   bool present = false;
   siginfo_t info{};
   std::uint64_t error_code = 0, trap_number = 0, address = 0;

@@ -128,10 +128,12 @@ bool SignalEntry::is_engines_own(Thread& thread, int signal, const siginfo_t& in
   if (!in_code(thread, pc)) return false;
   // While the program has the alignment check on, appends of the budget form fault too: they leave as at the guard. All
   // else that is not the program's own access is aligned.
-  const bool misaligned_append = signal == SIGBUS && info.si_code == BUS_ADRALN && is_glue(pc);
-  const bool at_guard =
-      signal == SIGSEGV && info.si_code > 0 && run_.trace().faults_at(reinterpret_cast<std::uint64_t>(info.si_addr));
-  if (!misaligned_append && !at_guard) return false;
+  const bool misaligned_append = signal == SIGBUS && info.si_code == BUS_ADRALN;
+  const auto address = reinterpret_cast<std::uint64_t>(info.si_addr);
+  const bool beside = signal == SIGSEGV && info.si_code > 0 && run_.map.layout().engine.contains(address);
+  if ((!misaligned_append && !beside) || !is_glue(pc)) return false;
+  if (beside && run_.trace().open_beside(address)) return true;
+  if (beside && !run_.trace().faults_at(address)) return false;
   run_.context.guard_pc = pc;
   leave_code_for(run_.stubs.guard, regs);
   return true;
@@ -150,13 +152,15 @@ bool SignalEntry::is_lookup_at(const siginfo_t& info, const greg_t* regs) const 
   return info.si_code == SI_KERNEL || reinterpret_cast<std::uint64_t>(info.si_addr) == entry;
 }
 
-// An indirect branch met an untouched page of the direct table (pc 0), or a target that it does not cover.
+// An indirect branch met an untouched page of the direct table (pc 0), a part of it that nothing was put into yet, or a
+// target that it does not cover.
 bool SignalEntry::is_lookup(const Thread& thread, int signal, const siginfo_t& info, greg_t* regs) {
   if (signal != SIGSEGV || info.si_code <= 0 || run_.lock.owner() != &thread) return false;
   const std::uint64_t pc = pc_of(regs);
   const bool left_table = in_code(thread, pc) && is_glue(pc) && is_lookup_at(info, regs);
   if (!(pc == 0 && entry_.begun()) && !left_table) return false;
-  if (left_table) entry_.note_far_lookup(pc);
+  const DirectTable& table = run_.code_cache->direct_table();
+  if (left_table && !table.covers(static_cast<std::uint64_t>(regs[REG_RCX]))) entry_.note_far_lookup(pc);
   leave_code_for(run_.stubs.indirect_miss, regs);
   return true;
 }

@@ -287,6 +287,12 @@ TEST_F(SignalEntryTest, AnAppendBehindTheTraceLeavesForTheGuard) {
   EXPECT_FALSE(run_.thread->fault.present);
 }
 
+TEST_F(SignalEntryTest, AStoreOfTheProgramsBehindTheTraceIsAFault) {
+  arrive(SIGSEGV, SEGV_ACCERR, code_of(kLoadsAndReturns, 0), run_.trace().end() + 8);
+  EXPECT_EQ(pc(), run_.stubs.fault);
+  EXPECT_TRUE(run_.thread->fault.present);
+}
+
 TEST_F(SignalEntryTest, AnAppendThatIsMisalignedLeavesForTheGuardToo) {
   arrive(SIGBUS, BUS_ADRALN, glue());
   EXPECT_EQ(pc(), run_.stubs.guard);
@@ -311,6 +317,17 @@ TEST_F(SignalEntryTest, ALookupBesideTheDirectTableIsAMiss) {
   EXPECT_EQ(parts_.entry.take_far_lookup(), glue());
   arrive(SIGSEGV, SEGV_MAPERR, glue(), 0x5678);
   EXPECT_EQ(pc(), run_.stubs.fault) << "of another address";
+  table.unmap();
+}
+
+TEST_F(SignalEntryTest, ALookupWhereTheDirectTableIsEmptyIsAMissAndStaysALookup) {
+  DirectTable& table = run_.code_cache->direct_table();
+  table.map({}, ReservedAddresses::kBase);
+  if (!table.is_mapped()) GTEST_SKIP() << "there is no room for the table";
+  reg(REG_RCX) = static_cast<greg_t>(DirectTable::kFirst + 8);
+  arrive(SIGSEGV, SEGV_ACCERR, glue(), table.entry_of(DirectTable::kFirst + 8));
+  EXPECT_EQ(pc(), run_.stubs.indirect_miss);
+  EXPECT_EQ(parts_.entry.take_far_lookup(), 0U);
   table.unmap();
 }
 

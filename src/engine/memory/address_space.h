@@ -42,6 +42,7 @@ class AddressSpace {
   void publish(ShownCode& shown);
   void reserve(AddressRange range);
   void reserve_until_wanted(AddressRange range);
+  void avoid(AddressRange range) { placement_.avoid(range); }
   /// Before anything is put where the program says.
   void make_way(AddressRange wanted);
   bool touches_tool_memory(AddressRange range) const;

@@ -20,7 +20,7 @@ namespace zs::engine {
 namespace {
 
 TEST(AddressSpace, PutsExecutableAndDenyWriteMappingsLowAndTheRestHigh) {
-  in_child_expect("10000000 10001000 200000000000+", [](GuestMap& map, std::ostream& out) {
+  in_child_expect("10020000 10021000 200000000000+", [](GuestMap& map, std::ostream& out) {
     const int file = open("/proc/self/exe", O_RDONLY);
     out << std::hex << map.mmap(0, 4096, PROT_READ, MAP_PRIVATE | MAP_DENYWRITE, file, 0) << " "
         << map.mmap(0, 4096, kRwx, kPrivate, -1, 0) << " ";

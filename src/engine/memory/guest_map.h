@@ -47,6 +47,8 @@ class GuestMap {
   /// Keeps a range for something that the engine can do without: nobody else is put there, until the program asks for
   /// that very place (AddressSanitizer's shadow is where the direct table is). Replaces what was kept so before.
   void reserve_until_wanted(AddressRange range) { space_.reserve_until_wanted(range); }
+  /// Part of the low zone is not chosen for a new mapping where there is room elsewhere.
+  void avoid(AddressRange range) { space_.avoid(range); }
   /// Whether `address` is, or may be, of the tool's memory: to the program nothing is mapped there.
   bool is_tools(std::uint64_t address) const { return space_.is_tools(address); }
   /// The limits of the process that makes the next call; null: none but the kernel's.

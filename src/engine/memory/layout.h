@@ -71,6 +71,16 @@ struct Layout {
 /// depend on the kernel's randomisation.
 inline constexpr AddressRange kHintRanges[] = {{0, 0x2aaa'0000'0000}, {0x3000'0000'0000, 0x5000'0000'0000}};
 
+/// What memory is filled with, and addresses that are easily made by mistake, below 16 GiB: programs that fail on
+/// purpose or by a fault of their own load and store there, so as little as possible is.
+inline constexpr std::uint64_t kPoison[] = {
+    0x1000'0000, 0x1111'1111, 0x1234'5678, 0x1bad'b002, 0x2000'0000,   0x2222'2222,   0x3000'0000,   0x3333'3333,
+    0x4000'0000, 0x4141'4141, 0x4444'4444, 0x5000'0000, 0x5555'5555,   0x5a5a'5a5a,   0x8000'0000,   0x8bad'f00d,
+    0x9999'9999, 0xa5a5'a5a5, 0xaaaa'aaaa, 0xabab'abab, 0xbaad'f00d,   0xbbbb'bbbb,   0xbebe'bebe,   0xcafe'babe,
+    0xcccc'cccc, 0xcdcd'cdcd, 0xdddd'dddd, 0xdead'beef, 0xdead'c0de,   0xeeee'eeee,   0xefef'efef,   0xf0f0'f0f0,
+    0xfdfd'fdfd, 0xfeed'face, 0xfeee'feee, 0xffff'ffff, 0x1'0000'0000, 0x1'8000'0000, 0x2'0000'0000,
+};
+
 /// Engine ranges in order of preference: the first that the program's own fixed segments leave free is taken.
 inline constexpr AddressRange kEngineRanges[] = {
     {0x6000'0000, 0x7ff0'0000}, {0x1000'0000, 0x2ff0'0000}, {0x3000'0000, 0x4ff0'0000}};

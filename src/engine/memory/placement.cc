@@ -6,12 +6,21 @@
 namespace zs::engine {
 
 Placement::Placement(const Layout& layout)
-    : layout_(layout), low_(layout.low), high_(layout.high), spare_(layout.spare), vast_(layout.vast) {
+    : layout_(layout),
+      low_(layout.low),
+      high_(layout.high),
+      spare_(layout.spare),
+      vast_(layout.vast),
+      clear_(layout.low) {
   reserve(layout.engine);
+  take({layout.low.start, first_in(layout.low)});
 }
 
 std::optional<std::uint64_t> Placement::place(Zone zone, std::uint64_t length, std::uint64_t alignment) const {
   if (zone != Zone::High) {
+    // What is larger lies best in the first part, whose entries in the direct table are near the code.
+    constexpr std::uint64_t kMostBetween = 8 << 20;
+    if (const auto found = length <= kMostBetween ? clear_.find(length, alignment) : std::nullopt; found) return found;
     if (const auto found = low_.find(length, alignment)) return found;
     if (zone == Zone::LowOnly) return std::nullopt;
   }
@@ -33,11 +42,11 @@ bool Placement::is_in_a_zone(AddressRange range) const {
 }
 
 void Placement::take(AddressRange range) {
-  for (FreeSpace* zone : {&low_, &high_, &spare_, &vast_}) zone->take(range);
+  for (FreeSpace* zone : {&low_, &high_, &spare_, &vast_, &clear_}) zone->take(range);
 }
 
 void Placement::give(AddressRange range) {
-  for (FreeSpace* zone : {&low_, &high_, &spare_, &vast_}) {
+  for (FreeSpace* zone : {&low_, &high_, &spare_, &vast_, &clear_}) {
     zone->give(range);
     for (const AddressRange reserved : reserved_) zone->take(reserved);
   }

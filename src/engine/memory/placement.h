@@ -19,6 +19,9 @@ class Placement {
   explicit Placement(const Layout& layout);
 
   const Layout& layout() const { return layout_; }
+  /// The first address of it that is chosen for a mapping: the very first is so round that programs meet it by mistake,
+  /// and so is that of its entry in the direct table.
+  static constexpr std::uint64_t first_in(AddressRange low) { return low.start + (128 << 10); }
   /// A free place for `length` bytes: `Low` and `High` have others behind them. nullopt: no room.
   std::optional<std::uint64_t> place(Zone zone, std::uint64_t length, std::uint64_t alignment) const;
   /// Whether a mapping may go to `range` because the program would like it to, if nothing is mapped there.
@@ -26,6 +29,8 @@ class Placement {
   /// Whether places are given out of it.
   bool is_in_a_zone(AddressRange range) const;
 
+  /// Of the low zone: from now on given only where a mapping finds no room elsewhere, or is larger than most.
+  void avoid(AddressRange range) { clear_.take(range); }
   void take(AddressRange range);
   void give(AddressRange range);
 
@@ -40,6 +45,7 @@ class Placement {
  private:
   Layout layout_;
   FreeSpace low_, high_, spare_, vast_;
+  FreeSpace clear_;  // of the low zone, without what is avoided
   std::vector<AddressRange> reserved_;
   AddressRange yielding_{};
 };

@@ -11,7 +11,7 @@ constexpr Layout kLayout{};
 
 TEST(Placement, HasOtherZonesBehindTheOneAskedFor) {
   Placement placement(kLayout);
-  EXPECT_EQ(placement.place(Zone::Low, kPageSize, kPageSize), kLayout.low.start);
+  EXPECT_EQ(placement.place(Zone::Low, kPageSize, kPageSize), Placement::first_in(kLayout.low));
   EXPECT_EQ(placement.place(Zone::High, kPageSize, kPageSize), kLayout.high.start);
   placement.take(kLayout.low);
   EXPECT_EQ(placement.place(Zone::Low, kPageSize, kPageSize), kLayout.high.start);
@@ -33,6 +33,17 @@ TEST(Placement, NeverGivesWhatIsReservedEvenWhenWhatWasThereIsGivenBack) {
   EXPECT_TRUE(placement.is_reserved({kept.end - kPageSize, kept.end}));
   EXPECT_FALSE(placement.is_reserved({kept.end, kept.end + kPageSize}));
   EXPECT_TRUE(placement.is_reserved(kLayout.engine));
+}
+
+TEST(Placement, KeepsOffWhatIsToBeAvoidedWhereThereIsRoom) {
+  Placement placement(kLayout);
+  const std::uint64_t first = Placement::first_in(kLayout.low);
+  placement.avoid({first, first + kPageSize});
+  EXPECT_EQ(placement.place(Zone::Low, kPageSize, kPageSize), first + kPageSize);
+  EXPECT_EQ(placement.place(Zone::Low, 64 << 20, kPageSize), first) << "it is larger than most";
+  EXPECT_FALSE(placement.is_reserved({first, first + kPageSize}));
+  placement.take({first + kPageSize, kLayout.low.end});
+  EXPECT_EQ(placement.place(Zone::LowOnly, kPageSize, kPageSize), first);
 }
 
 TEST(Placement, HonoursHintsOnlyWhereTheToolCannotBe) {

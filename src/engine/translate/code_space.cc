@@ -2,9 +2,31 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <span>
 
+#include "base/check.h"
+#include "engine/raw_syscall.h"
+
 namespace zs::engine {
+namespace {
+
+constexpr int kAll = PROT_READ | PROT_WRITE | PROT_EXEC;
+
+/// A part of the snapshot lies in [at, at + bytes) from now on.
+bool map_part(const Snapshot& from, Part part, std::uint64_t at) {
+  return from.map(part, reinterpret_cast<void*>(at), kAll);
+}
+
+}  // namespace
+
+// Large pages as a whole: the code cache has some.
+void CodeSpace::Room::grow(std::uint64_t least) {
+  const std::uint64_t to = std::min(end_, (least + kHugePageSize - 1) & ~(kHugePageSize - 1));
+  const long result = raw_syscall(SYS_mprotect, here_, to - here_, kAll);
+  CHECK(result == 0, here_, result);
+  here_ = to;
+}
 
 void CodeSpace::save(SnapshotWriter& out) const {
   const auto add = [&out](Part part, AddressRange range) {
@@ -24,16 +46,13 @@ bool CodeSpace::restore(const Snapshot& from) {
   const auto fits = [&from](Part part, AddressRange range) { return from.bytes(part) <= range.size(); };
   if (!fits(Part::HotCode, room.hot) || !fits(Part::ColdCode, room.cold) || !fits(Part::NearCode, room.near))
     return false;
-  constexpr int kAll = PROT_READ | PROT_WRITE | PROT_EXEC;
-  populate({room.hot.start, room.hot.start + from.bytes(Part::HotCode)}, Populate::ForWriting);
-  if (!from.read(Part::HotCode, reinterpret_cast<void*>(room.hot.start)) ||
-      !from.map(Part::ColdCode, reinterpret_cast<void*>(room.cold.start), kAll) ||
-      !from.map(Part::NearCode, reinterpret_cast<void*>(room.near.start), kAll))
-    return false;
   at_ = room.hot.start + from.bytes(Part::HotCode);
   cold_at_ = room.cold.start + from.bytes(Part::ColdCode);
   near_at_ = room.near.start + from.bytes(Part::NearCode);
-  return true;
+  make_room();
+  populate({room.hot.start, at_}, Populate::ForWriting);
+  return from.read(Part::HotCode, reinterpret_cast<void*>(room.hot.start)) &&
+         map_part(from, Part::ColdCode, room.cold.start) && map_part(from, Part::NearCode, room.near.start);
 }
 
 }  // namespace zs::engine

@@ -43,22 +43,29 @@ class CodeSpace {
     out.need(kMostPerStep);
     return out;
   }
-  void close(Variant variant, const Emitter& out) { (variant == Variant::Near ? near_at_ : at_) = out.here(); }
+  void close(Variant variant, const Emitter& out) {
+    const bool near = variant == Variant::Near;
+    (near ? near_at_ : at_) = out.here();
+    (near ? near_room_ : room_).reach(out.here());
+  }
   /// The same of side exits.
   Emitter open_cold() const { return {cold_at_, near_begin_, context_}; }
-  void close_cold(const Emitter& out) { cold_at_ = out.here(); }
+  void close_cold(const Emitter& out) { begin_cold_at(out.here()); }
 
   bool nearly_full() const {
-    constexpr std::uint64_t kSpare = 128 << 10;
     return at_ + kSpare > cold_begin_ || cold_at_ + kSpare > near_begin_ || (has_near_ && near_at_ + kSpare > end_);
   }
   void clear() {
     at_ = begin();
     cold_at_ = cold_begin_;
     near_at_ = near_begin_;
+    make_room();
   }
   /// The side exits that come next lie there.
-  void begin_cold_at(std::uint64_t address) { cold_at_ = address; }
+  void begin_cold_at(std::uint64_t address) {
+    cold_at_ = address;
+    cold_room_.reach(address);
+  }
   FilledCode filled() const { return {{begin(), at_}, {cold_begin_, cold_at_}, {near_begin_, near_at_}}; }
   void save(SnapshotWriter& out) const;
   /// Takes over the code of a snapshot instead of what there is. returns whether it is there
@@ -67,9 +74,33 @@ class CodeSpace {
   std::size_t bytes() const { return (at_ - begin()) + (cold_at_ - cold_begin_) + (near_at_ - near_begin_); }
 
  private:
+  /// More than is written between an open() and the close() behind it.
+  static constexpr std::uint64_t kSpare = 128 << 10;
+
+  /// A place in which code grows. What lies farther behind it is no memory, for us or the program.
+  class Room {
+   public:
+    Room(std::uint64_t begin, std::uint64_t end) : here_(begin), end_(end) {}
+    /// Code may be written behind `at` from now on, kSpare bytes of it.
+    void reach(std::uint64_t at) {
+      if (at + kSpare > here_ && here_ < end_) grow(at + kSpare);
+    }
+
+   private:
+    void grow(std::uint64_t least);
+
+    std::uint64_t here_, end_;
+  };
+  void make_room() {
+    room_.reach(at_);
+    cold_room_.reach(cold_at_);
+    if (has_near_) near_room_.reach(near_at_);
+  }
+
   std::uint64_t context_, begin_, cold_begin_, near_begin_, end_;
   bool has_near_;
   std::uint64_t at_ = 0, cold_at_ = 0, near_at_ = 0;
+  Room room_{begin_, cold_begin_}, cold_room_{cold_begin_, near_begin_}, near_room_{near_begin_, end_};
 };
 
 }  // namespace zs::engine

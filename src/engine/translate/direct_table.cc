@@ -13,7 +13,7 @@ namespace zs::engine {
 
 AddressRange DirectTable::map(AddressRange fixed_code, std::uint64_t most) {
   const auto map = [](AddressRange range) {
-    const long at = raw_syscall(SYS_mmap, range.start, range.size(), PROT_READ | PROT_WRITE,
+    const long at = raw_syscall(SYS_mmap, range.start, range.size(), PROT_NONE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
     return at == static_cast<long>(range.start);
   };
@@ -37,6 +37,7 @@ void DirectTable::unmap() {
   mapped_ = false;
 }
 
+// Elsewhere the table is no memory of the program's, nor of ours: what it loads or stores there faults.
 bool DirectTable::map_untouched(std::uint64_t pc) {
   const std::size_t stretch = pc / kStretch;
   if (!tried_.test(stretch)) {
@@ -45,6 +46,7 @@ bool DirectTable::map_untouched(std::uint64_t pc) {
     const AddressRange part =
         slots({std::max(covered.start, stretch * kStretch), std::min(covered.end, (stretch + 1) * kStretch)});
     untouched_there_.set(stretch, untouched_.map(part.start, part.size(), miss_));
+    if (!untouched_there_.test(stretch)) raw_syscall(SYS_mprotect, part.start, part.size(), PROT_READ | PROT_WRITE);
   }
   return untouched_there_.test(stretch);
 }

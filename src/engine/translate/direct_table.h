@@ -43,6 +43,11 @@ class DirectTable {
   /// Of a program linked below the low range, and covered.
   AddressRange fixed_code() const { return fixed_code_; }
   std::uint32_t bias() const { return bias_; }
+  /// The code whose entries, mapped at once, lie around `address`; empty where none can lie.
+  AddressRange code_of(std::uint64_t address) const {
+    const std::uint64_t pc = address < bias_ ? 0 : (address - bias_) / 8;
+    return pc < kFirst || pc >= kEnd ? AddressRange{} : AddressRange{pc & ~(kStretch - 1), (pc | (kStretch - 1)) + 1};
+  }
   /// Where the entry of `pc`, which the table covers, lies.
   std::uint64_t entry_of(std::uint64_t pc) const { return 8 * pc + bias_; }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/memory/guest_access.h"
 #include "engine/translate/code_cache.h"
 #include "engine/translate/reserved_addresses.h"
 
@@ -67,6 +68,13 @@ TEST_P(DirectTableTest, SaysMissWhereAnEntryIsExpected) {
     EXPECT_EQ(slot(pc ^ 0x200), has_entries() ? miss_ : 0);
     table_.forget();
   }
+}
+
+TEST_P(DirectTableTest, IsNoMemoryWhereNothingIsExpected) {
+  for (const std::uint64_t pc : kCovered) EXPECT_FALSE(read_guest_value<char>(table_.entry_of(pc))) << std::hex << pc;
+  for (const std::uint64_t pc : kCovered) table_.expect(pc);
+  for (const std::uint64_t pc : kCovered) EXPECT_TRUE(read_guest_value<char>(table_.entry_of(pc))) << std::hex << pc;
+  EXPECT_FALSE(read_guest_value<char>(table_.entry_of(kCovered[1] + (1 << 20))));
 }
 
 TEST_P(DirectTableTest, LeadsToAnEntryFromItsAddressAloneUntilItIsCleared) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/translate/code_space.h"
 #include "engine/translate/near_stop.h"
 #include "engine/translate/reserved_addresses.h"
 
@@ -77,6 +78,7 @@ class StubsTest : public testing::Test {
   const ReservedAddresses reserved_;
   const UntouchedEntries untouched_{ReservedAddresses::kFirstPrivateFd};
   CodeCache cache_{ReservedAddresses::kBase, ReservedAddresses::kCodeBytes, untouched_};
+  const CodeSpace space_{cache_, false};  // which makes room for code
   Context& context_ = cache_.context();
   Stubs stubs_ = generate_stubs(cache_, &dispatch);
   std::uint64_t used_ = 0;

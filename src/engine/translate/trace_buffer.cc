@@ -29,6 +29,15 @@ void TraceBuffer::trip() const { raw_syscall(SYS_mprotect, begin_, room(), PROT_
 
 void TraceBuffer::untrip() const { raw_syscall(SYS_mprotect, begin_, room(), PROT_READ | PROT_WRITE); }
 
+bool TraceBuffer::open_beside(std::uint64_t address) {
+  const auto opens = [address](bool& open, std::uint64_t start, std::size_t bytes) {
+    if (open || address < start || address >= start + bytes) return false;
+    open = raw_syscall(SYS_mprotect, start, bytes, PROT_READ | PROT_WRITE) == 0;
+    return open;
+  };
+  return opens(has_slots_, slots_, kSlotBytes) || opens(has_notes_, notes_, kNoteBytes);
+}
+
 void TraceBuffer::map_alias() const {
   // Without a descriptor: the program may have taken all that there can be.
   const long first =

@@ -20,7 +20,8 @@ class TraceBuffer {
   static constexpr std::size_t kSlotBytes = 2 * kBytes + kPageSize;  // and of the block that runs into the guard
   static constexpr std::size_t kNoteBytes = sizeof(ProbeNote) * kMostBytes + kPageSize;  // likewise
 
-  /// All is mapped already. guard: where the trace ends; slots, notes: where those begin
+  /// All is mapped already; slots and notes are no memory yet. guard: where the trace ends; slots, notes: where those
+  /// begin
   TraceBuffer(std::uint64_t guard, std::uint64_t slots, std::uint64_t notes)
       : begin_(guard - kBytes), end_(guard), slots_(slots), notes_(notes) {}
   TraceBuffer(const TraceBuffer&) = delete;
@@ -51,6 +52,9 @@ class TraceBuffer {
   /// Where a budget trace notes the probes it meets (ProbeNote). Room for one at each of its instructions, so nothing
   /// guards it.
   std::uint64_t notes_begin() const { return notes_; }
+  /// Slots and notes are memory only where they are needed, so that fewer stores of the program reach them: the ones of
+  /// the two that `address` is in are from now on. returns whether they were not before. Async-signal-safe.
+  bool open_beside(std::uint64_t address);
 
   /// Makes the next append fault (async-signal-safe), and back.
   void trip() const;
@@ -70,6 +74,7 @@ class TraceBuffer {
   std::uint64_t begin_, end_, slots_, notes_;
   bool aliased_ = false;
   bool biased_ = false;
+  bool has_slots_ = false, has_notes_ = false;
 };
 
 }  // namespace zs::engine
