@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "engine/memory/guest_access.h"
+#include "engine/memory/store_key.h"
 #include "engine/segment_bases.h"
 
 namespace zs::engine {
@@ -194,6 +195,7 @@ std::uint64_t Dispatcher::resume(std::uint32_t link_from) {
     kernel_.entry.begin();
     if (run_.thread->pending.load() == 0) {
       if (run_.thread->step.active && run_.thread->step.insn.gs) set_real_gs_base(run_.context.gs_base);
+      StoreKey::instance().close_in(reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset);
       return at;
     }
     kernel_.entry.end();

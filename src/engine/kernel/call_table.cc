@@ -394,7 +394,7 @@ constexpr Call kCalls[] = {
     {.number = 328, .name = "pwritev2", .traits = kDescriptor1 | kPointer2, .read = vectors(1, 2)},
     {.number = 329, .name = "pkey_mprotect", .handler = calls::mprotect},
     {.number = 330, .name = "pkey_alloc"},
-    {.number = 331, .name = "pkey_free"},
+    {.number = 331, .name = "pkey_free", .handler = calls::pkey_free},
     {.number = 332, .name = "statx", .traits = kQuick | kDescriptor1, .path = 1, .written = {bytes(4, 256)}},
     {.number = 333, .name = "io_pgetevents", .handler = calls::masked_wait, .traits = kMayWait | kPointer5 | kPointer6, .waits = Waits::Elsewhere, .limit = {4, TimeUnit::Timespec, false, 0}, .mask = {5, Masked::Pair, true}, .written = {array(3, 2, 32)}},
     {.number = 334, .name = "rseq", .handler = calls::rseq, .traits = kPointer1},

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <linux/mman.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -6,6 +7,7 @@
 #include "engine/kernel/call_handlers.h"
 #include "engine/kernel/guest_kernel.h"
 #include "engine/memory/guest_access.h"
+#include "engine/memory/store_key.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine::calls {
@@ -51,6 +53,10 @@ Outcome mprotect(GuestKernel& kernel, const CallArguments& made) {
   kernel.code.forget_mapping();
   if (result == 0 && (made.i32(2) & PROT_EXEC) != 0) kernel.mappings.report(made.u(0), made.u(1));
   return {result};
+}
+
+Outcome pkey_free(GuestKernel& kernel, const CallArguments& made) {
+  return {StoreKey::instance().is(made.i32(0)) ? -EINVAL : kernel.host.call(made)};
 }
 
 Outcome madvise(GuestKernel& kernel, const CallArguments& made) {

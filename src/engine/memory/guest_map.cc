@@ -13,6 +13,7 @@
 #include "engine/memory/populate.h"
 #include "engine/memory/remap.h"
 #include "engine/memory/shared_memory.h"
+#include "engine/memory/store_key.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
@@ -143,7 +144,7 @@ long GuestMap::mprotect(std::uint64_t address, std::uint64_t length, int prot) {
 }
 
 long GuestMap::pkey_mprotect(std::uint64_t address, std::uint64_t length, int prot, int pkey) {
-  return change_protection(address, length, prot, pkey);
+  return StoreKey::instance().is(pkey) ? -EINVAL : change_protection(address, length, prot, pkey);
 }
 
 long GuestMap::change_protection(std::uint64_t address, std::uint64_t length, int prot, int pkey) {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/check.h"
-#include "engine/raw_syscall.h"
+#include "engine/memory/store_key.h"
 
 namespace zs::engine {
 namespace {
@@ -15,7 +15,8 @@ constexpr int kAll = PROT_READ | PROT_WRITE | PROT_EXEC;
 
 /// A part of the snapshot lies in [at, at + bytes) from now on.
 bool map_part(const Snapshot& from, Part part, std::uint64_t at) {
-  return from.map(part, reinterpret_cast<void*>(at), kAll);
+  if (!from.map(part, reinterpret_cast<void*>(at), kAll)) return false;
+  return from.bytes(part) == 0 || StoreKey::instance().protect({at, page_up(at + from.bytes(part))}, kAll) == 0;
 }
 
 }  // namespace
@@ -23,7 +24,7 @@ bool map_part(const Snapshot& from, Part part, std::uint64_t at) {
 // Large pages as a whole: the code cache has some.
 void CodeSpace::Room::grow(std::uint64_t least) {
   const std::uint64_t to = std::min(end_, (least + kHugePageSize - 1) & ~(kHugePageSize - 1));
-  const long result = raw_syscall(SYS_mprotect, here_, to - here_, kAll);
+  const long result = StoreKey::instance().protect({here_, to}, kAll);
   CHECK(result == 0, here_, result);
   here_ = to;
 }

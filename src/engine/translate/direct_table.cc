@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/memory/store_key.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
@@ -46,7 +47,7 @@ bool DirectTable::map_untouched(std::uint64_t pc) {
     const AddressRange part =
         slots({std::max(covered.start, stretch * kStretch), std::min(covered.end, (stretch + 1) * kStretch)});
     untouched_there_.set(stretch, untouched_.map(part.start, part.size(), miss_));
-    if (!untouched_there_.test(stretch)) raw_syscall(SYS_mprotect, part.start, part.size(), PROT_READ | PROT_WRITE);
+    StoreKey::instance().protect(part, PROT_READ | PROT_WRITE);
   }
   return untouched_there_.test(stretch);
 }

@@ -3,6 +3,7 @@
 #include <cpuid.h>
 
 #include "base/check.h"
+#include "engine/memory/store_key.h"
 #include "engine/translate/emitter.h"
 #include "engine/translate/near_stop.h"
 #include "engine/translate/stand_in.h"
@@ -37,6 +38,11 @@ void emit_xrstor(Emitter& out, std::uint64_t area) {
   out.u8(0xBA);
   out.u32(UINT32_MAX);
   on_context(out, {0x48, 0x0F, 0xAE}, 5, area);  // xrstor64
+}
+
+// The program's rights are saved, and come back with all that was.
+void emit_open_key(Emitter& out) {
+  for (const unsigned byte : {0x31, 0xC0, 0x31, 0xC9, 0x31, 0xD2, 0x0F, 0x01, 0xEF}) out.u8(byte);  // wrpkru of 0
 }
 
 bool has_avx() {
@@ -131,6 +137,7 @@ Stubs generate_stubs(const CodeCache& cache, std::uint64_t (*dispatch)(Context*)
   out.u8(0x02);
   out.u8(0x9D);  // push 2; popfq: DF, AC, TF clear for C++
   emit_xsave(out, area);
+  if (StoreKey::instance().there()) emit_open_key(out);
   on_context(out, {0x0F, 0xAE}, 2, context + offsetof(Context, host_mxcsr));  // ldmxcsr
   out.u8(0xDB);
   out.u8(0xE3);  // fninit

@@ -1,0 +1,36 @@
+// A protection key of the processor's, where it has such: memory with this key is written by the engine alone. While
+// code of the program runs, its stores there fault; what it loads it gets, since translated code reads there too.
+// A program that sets its own keys (WRPKRU) may open it until the engine runs again.
+// source: SDM vol. 3A, "Protection Keys"
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/memory/layout.h"
+
+namespace zs::engine {
+
+class StoreKey {
+ public:
+  /// Of this process. The first use takes it, and opens it to the thread, and so to those that it starts.
+  static const StoreKey& instance();
+  StoreKey(const StoreKey&) = delete;
+  StoreKey& operator=(const StoreKey&) = delete;
+
+  bool there() const { return number_ > 0; }
+  /// Whether the program, which has not allocated it, names it.
+  bool is(long number) const { return there() && number == number_; }
+  /// As mprotect(2); with the key, where there is one.
+  long protect(AddressRange range, int protection) const;
+  /// In the state that the program goes on with, as XSAVE has it at `area`.
+  void close_in(std::byte* area) const;
+
+ private:
+  StoreKey();
+
+  long number_ = 0;
+  std::uint32_t rights_at_ = 0;  // in the area
+};
+
+}  // namespace zs::engine
