@@ -81,7 +81,7 @@ Result<Layout> choose_layout(const ProgramPlan& plan) {
     return layout;
   }
   return Error{.message = plan.program.path +
-                          ": its fixed addresses leave no 511 MiB free below 2 GiB, which the "
+                          ": its fixed addresses leave no 351 MiB free below 2 GiB, which the "
                           "translated code needs",
                .hint = "link it position-independent (-pie)"};
 }

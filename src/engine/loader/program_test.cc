@@ -391,7 +391,7 @@ TEST_F(Program, RefusesAProgramThatLeavesNoPlaceForTheEngine) {
   ASSERT_NE(path, "");
   int status = 0;
   EXPECT_EQ(refusal(path, status).message,
-            path + ": its fixed addresses leave no 511 MiB free below 2 GiB, which the translated code needs");
+            path + ": its fixed addresses leave no 351 MiB free below 2 GiB, which the translated code needs");
   EXPECT_EQ(status, 126);
 }
 

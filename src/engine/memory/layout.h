@@ -83,6 +83,6 @@ inline constexpr std::uint64_t kPoison[] = {
 
 /// Engine ranges in order of preference: the first that the program's own fixed segments leave free is taken.
 inline constexpr AddressRange kEngineRanges[] = {
-    {0x6000'0000, 0x7ff0'0000}, {0x1000'0000, 0x2ff0'0000}, {0x3000'0000, 0x4ff0'0000}};
+    {0x6000'0000, 0x7ff0'0000}, {0x1000'0000, 0x2ff0'0000}, {0x3000'0000, 0x4ff0'0000}, {0x6a00'0000, 0x7ff0'0000}};
 
 }  // namespace zs::engine
