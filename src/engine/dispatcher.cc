@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/kernel/restartable_sequences.h"
 #include "engine/memory/guest_access.h"
 #include "engine/memory/store_key.h"
 #include "engine/segment_bases.h"
@@ -221,6 +222,7 @@ void Dispatcher::end_turn(std::uint32_t& link_from) {
   if (run_.ran < stretches_.turn_bytes()) return;
   say_that_turns_are_short();
   run_.ran = 0;
+  look_for_processor(run_);
   kernel_.futexes.turn_ended();
   const std::uint64_t generation = run_.code_generation();
   if (run_.lock.contended()) kernel_.turns.yield();
@@ -228,10 +230,18 @@ void Dispatcher::end_turn(std::uint32_t& link_from) {
   if (generation != run_.code_generation()) link_from = kNone;  // in another thread's turn
 }
 
+void Dispatcher::go_on_behind_interruption(std::uint32_t& link_from) {
+  if (!std::exchange(run_.thread->interrupted, false)) return;
+  const std::uint64_t pc = run_.thread->pc;
+  if (!restart_sequence(run_)) kernel_.signals.raise_fault(SIGSEGV, SI_KERNEL, 0, 0);
+  if (run_.thread->pc != pc) link_from = kNone;
+}
+
 std::uint64_t Dispatcher::choose(std::uint32_t link_from) {
   const Thread& thread = *run_.thread;
   while (true) {
     end_turn(link_from);
+    go_on_behind_interruption(link_from);
     if (kernel_.signals.deliver_waiting()) link_from = kNone;
     if (accountant_.phases.follow()) {
       link_from = kNone;

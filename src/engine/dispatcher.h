@@ -41,6 +41,7 @@ class Dispatcher final : public Resumes {
   std::uint32_t exit_at(std::uint64_t record_address) const;
   std::uint64_t choose(std::uint32_t link_from);
   void end_turn(std::uint32_t& link_from);
+  void go_on_behind_interruption(std::uint32_t& link_from);
   void say_that_turns_are_short();
   std::uint64_t enter_near(const Allowance& allowed, std::uint32_t link_from);
   std::uint64_t enter_step();

@@ -103,6 +103,13 @@ struct StepInProgress {
   std::uint64_t branch_cycle = 0;  // arch::CoreFeed::cycle_of_branch
 };
 
+/// What a thread has told of its restartable sequences (kernel/restartable_sequences.h).
+struct RegisteredSequences {
+  std::uint64_t area = 0;  // 0: nothing
+  std::uint32_t size = 0, signature = 0;
+  std::uint32_t processor = ~std::uint32_t{0};  // on which it is, as it was told
+};
+
 /// EFLAGS.TF.
 inline constexpr std::uint64_t kTrapFlag = 0x100;
 
@@ -161,7 +168,8 @@ struct Thread {
   Thread* vfork_child =
       nullptr;  // being started; until it has its own signal block, signals find it through this one's
 
-  bool has_asked_for_rseq = false;
+  RegisteredSequences sequences;
+  bool interrupted = false;  // others have run, or may have, since it was told where it is
 
   // Engine resources.
   void* stack_block = nullptr;   // host stack and alternate signal stack of a created thread

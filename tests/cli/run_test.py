@@ -111,11 +111,6 @@ class Refusals(tool.InFolder):
                                      "prctl(PR_SET_SYSCALL_USER_DISPATCH) was answered EINVAL\n"))
         self.assertEqual(self.notices_of("libc.prctl(59, 0, 0, 0, 0)"), ("0 0\n", ""))
 
-    def test_of_restartable_sequences_that_the_c_library_did_not_ask_for(self):
-        self.assertEqual(self.notices_of("libc.syscall(334, 0, 32, 0, 0)"),
-                         ("-1 38\n", "zeroskid: restartable sequences are not supported under translation: the program's rseq was "
-                                     "answered ENOSYS\n"))
-
     def test_of_a_descriptor_that_is_zeroskids(self):
         number = "next(n for n in range(2040, 5000) if libc.dup2(0, n) < 0)"
         outcome = self.run_here("stat", "-o", "counts", "-e", "instructions", "--", "python3", "-c",

@@ -47,12 +47,12 @@ Outcome futex(GuestKernel& kernel, const CallArguments& made);
 Outcome nanosleep(GuestKernel& kernel, const CallArguments& made);  // and clock_nanosleep
 Outcome sched_affinity(GuestKernel& kernel, const CallArguments& made);
 Outcome sched_yield(GuestKernel& kernel, const CallArguments& made);
+Outcome rseq(GuestKernel& kernel, const CallArguments& made);
 Outcome ptrace(GuestKernel& kernel, const CallArguments& made);
 Outcome wait(GuestKernel& kernel, const CallArguments& made);  // wait4, waitid
 
 // ---- refused_calls.cc: in part or as a whole
 Outcome no_such_call(GuestKernel& kernel, const CallArguments& made);
-Outcome rseq(GuestKernel& kernel, const CallArguments& made);
 Outcome arch_prctl(GuestKernel& kernel, const CallArguments& made);
 Outcome prctl(GuestKernel& kernel, const CallArguments& made);
 Outcome seccomp(GuestKernel& kernel, const CallArguments& made);

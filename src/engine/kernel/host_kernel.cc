@@ -74,6 +74,7 @@ long HostKernel::call(long number, const long (&a)[6]) {
     turns_.come_back(thread);
     if (thread.cpu.core != nullptr) thread.cpu.core->wait_until(turns_.latest_core_time());
   }
+  if (may_wait(call_of(number), a)) thread.interrupted = true;
   awaited_.note_call(number, a, result);
   files_.note_call(number, a, result);
   return result;

@@ -6,6 +6,7 @@
 
 #include "engine/kernel/call_handlers.h"
 #include "engine/kernel/guest_kernel.h"
+#include "engine/kernel/restartable_sequences.h"
 
 namespace zs::engine::calls {
 
@@ -52,12 +53,19 @@ Outcome nanosleep(GuestKernel& kernel, const CallArguments& made) {
 
 Outcome sched_affinity(GuestKernel& kernel, const CallArguments& made) {
   kernel.turns.let_go_of_processors();
-  return {kernel.host.call(made)};
+  const long result = kernel.host.call(made);
+  kernel.run.thread->interrupted = true;  // it may be on another one
+  return {result};
 }
 
 Outcome sched_yield(GuestKernel& kernel, const CallArguments&) {
   if (kernel.run.lock.contended()) kernel.turns.yield();
   return {0};
+}
+
+Outcome rseq(GuestKernel& kernel, const CallArguments& made) {
+  return {register_sequences(kernel.run, made.u(0), static_cast<std::uint32_t>(made.u(1)), made.i32(2),
+                             static_cast<std::uint32_t>(made.u(3)))};
 }
 
 Outcome ptrace(GuestKernel& kernel, const CallArguments& made) {

@@ -25,16 +25,6 @@ constexpr int kSetSyscallUserDispatch = 59, kSyscallDispatchOff = 0, kArchSetCpu
 
 Outcome no_such_call(GuestKernel&, const CallArguments&) { return {-ENOSYS}; }
 
-// The kernel would send the engine to where the program's sequence is to begin anew. The C library asks once for each
-// thread, and does without; who asks again is the program.
-Outcome rseq(GuestKernel& kernel, const CallArguments&) {
-  if (std::exchange(kernel.run.thread->has_asked_for_rseq, true)) {
-    kernel.run.observer().notice(
-        "restartable sequences are not supported under translation: the program's rseq was answered ENOSYS");
-  }
-  return {-ENOSYS};
-}
-
 Outcome arch_prctl(GuestKernel& kernel, const CallArguments& made) {
   Run& run = kernel.run;
   const std::uint64_t address = made.u(1);

@@ -30,6 +30,7 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/kernel/restartable_sequences.h"
 #include "engine/kernel/signal_entry.h"
 #include "engine/kernel/syscall_window.h"
 #include "engine/raw_syscall.h"
@@ -190,7 +191,7 @@ void Signals::deliver(int signal, const siginfo_t& info, const Fault* fault) {
     let_kernel_deliver(signal, info);
     if (thread.shown.signal != signal) return deliver(thread.shown.signal, thread.shown.info, nullptr);
   }
-  if (!frames_.push(signal, info, chosen, fault)) {
+  if (!restart_sequence(run_) || !frames_.push(signal, info, chosen, fault)) {
     // The kernel forces SIGSEGV when a frame cannot be written.
     if (signal == SIGSEGV) die_of(SIGSEGV, info);
     return raise_fault(SIGSEGV, SI_KERNEL, 0, 14);

@@ -30,6 +30,7 @@ void ThreadTurns::load(Thread& thread) {
   run_.context.host_rsp = thread.host_rsp;
   std::memcpy(reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset, thread.xsave.data(), thread.xsave.size());
   run_.thread = &thread;
+  thread.interrupted = true;
   if (run_.lock.owner_died()) forget_dead_processes();
 }
 

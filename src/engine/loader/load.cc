@@ -24,6 +24,8 @@ namespace zs::engine {
 namespace {
 
 constexpr std::uint64_t kAtMinSigStackSize = 51;  // AT_MINSIGSTKSZ; not in every elf.h
+/// AT_RSEQ_FEATURE_SIZE and AT_RSEQ_ALIGN: what kernel/restartable_sequences.h has, as Linux 6.3 and later.
+constexpr std::uint64_t kAtRseqFeatureSize = 27, kRseqFeatureBytes = 28, kAtRseqAlign = 28, kRseqAlignment = 32;
 constexpr std::size_t kCommBytes = 15;
 
 /// The bytes behind the file part of a segment up to the page's end: zero, as ld.so's first malloc relies on.
@@ -194,6 +196,8 @@ Result<void> write_stack(const ProgramPlan& plan, LoadedProgram& program, std::u
   if (is_given(AT_HWCAP2)) entry(AT_HWCAP2, ours(AT_HWCAP2));
   entry(AT_EXECFN, name_at);
   entry(AT_PLATFORM, platform_at);
+  entry(kAtRseqFeatureSize, kRseqFeatureBytes);
+  entry(kAtRseqAlign, kRseqAlignment);
   entry(AT_NULL, 0);
 
   const std::uint64_t bytes = words.size() * sizeof(std::uint64_t);

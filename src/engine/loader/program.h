@@ -3,7 +3,7 @@
 // In two steps, because where the engine may live depends on where the program must: plan_program() opens and checks
 // everything and chooses the engine range; load_program() maps.
 // Different from the kernel on purpose: every address is a function of the program, its rlimits and the layout only;
-// AT_RANDOM comes from the seed; the rseq entries are left out; strings lie above the pointer arrays, in the order
+// AT_RANDOM comes from the seed; strings lie above the pointer arrays, in the order
 // argv, envp, at a fixed address.
 #pragma once
 
