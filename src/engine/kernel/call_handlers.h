@@ -44,6 +44,7 @@ Outcome execveat(GuestKernel& kernel, const CallArguments& made);
 Outcome exit(GuestKernel& kernel, const CallArguments& made);
 Outcome exit_group(GuestKernel& kernel, const CallArguments& made);
 Outcome futex(GuestKernel& kernel, const CallArguments& made);
+Outcome futex_waitv(GuestKernel& kernel, const CallArguments& made);
 Outcome nanosleep(GuestKernel& kernel, const CallArguments& made);  // and clock_nanosleep
 Outcome sched_affinity(GuestKernel& kernel, const CallArguments& made);
 Outcome sched_yield(GuestKernel& kernel, const CallArguments& made);

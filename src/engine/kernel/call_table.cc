@@ -59,8 +59,7 @@ constexpr DescriptorsInMemory polled(int argument, int count) {
 using Masked = MaskInCall::Form;
 
 // Sizes are those of the kernel's structures; where one depends on a command (ioctl, ptrace, semctl), the largest.
-// Waits of the calls without a libc number (futex_waitv and its kin) would be where the engine's wakes do not come:
-// there are none.
+// Waits of the futex calls of Linux 6.7 would be where the engine's wakes do not come: there are none.
 // clang-format off
 constexpr Call kCalls[] = {
     {.number = 0, .name = "read", .traits = kMayWait | kReadsFile | kDescriptor1 | kReadsFaults, .waits = Waits::Input, .written = {sized(1, 2)}},
@@ -423,7 +422,7 @@ constexpr Call kCalls[] = {
     {.number = 446, .name = "landlock_restrict_self", .traits = kDescriptor1},
     {.number = 447, .name = "memfd_secret"},
     {.number = 448, .name = "process_mrelease", .traits = kDescriptor1},
-    {.number = 449, .name = "futex_waitv", .handler = calls::no_such_call},
+    {.number = 449, .name = "futex_waitv", .handler = calls::futex_waitv, .traits = kMayWait, .waits = Waits::Elsewhere, .limit = {3, TimeUnit::Timespec, false, -ETIMEDOUT}},
     {.number = 450, .name = "set_mempolicy_home_node"},
     {.number = 451, .name = "cachestat", .traits = kDescriptor1 | kPointer2, .written = {bytes(2, 40)}},
     {.number = 452, .name = "fchmodat2", .traits = kDescriptor1, .path = 1},

@@ -23,13 +23,25 @@ class FutexWaiters {
 
   static constexpr std::uint64_t kForEver = UINT64_MAX;
   /// until  by whatever expire() counts
-  void add(Thread& thread, Key key, std::uint32_t bits, std::uint64_t until = kForEver) {
-    waiting_.push_back({&thread, key, bits, until});
+  /// index  which of the words it is that the thread waits for at once
+  void add(Thread& thread, Key key, std::uint32_t bits, std::uint64_t until = kForEver, unsigned index = 0) {
+    waiting_.push_back({&thread, key, bits, until, index});
   }
 
   /// Returns false if it does not wait any more: it was woken.
   bool remove(const Thread& thread) {
     return std::erase_if(waiting_, [&](const Waiter& waiter) { return waiter.thread == &thread; }) != 0;
+  }
+
+  /// It waits no more. returns the indices of the words at which nobody has woken it
+  std::vector<unsigned> take(const Thread& thread) {
+    std::vector<unsigned> left;
+    std::erase_if(waiting_, [&](const Waiter& waiter) {
+      if (waiter.thread != &thread) return false;
+      left.push_back(waiter.index);
+      return true;
+    });
+    return left;
   }
 
   /// Those whose time is over at `now`: expired(thread) for each, which does not wait any more.
@@ -68,7 +80,7 @@ class FutexWaiters {
     std::vector<Waiter> moved;
     std::erase_if(waiting_, [&](const Waiter& waiter) {
       if (moved.size() >= most || waiter.key != from) return false;
-      moved.push_back({waiter.thread, to, waiter.bits, waiter.until});
+      moved.push_back({waiter.thread, to, waiter.bits, waiter.until, waiter.index});
       return true;
     });
     waiting_.insert(waiting_.end(), moved.begin(), moved.end());
@@ -86,6 +98,7 @@ class FutexWaiters {
     Key key;
     std::uint32_t bits;
     std::uint64_t until;
+    unsigned index;
   };
   std::vector<Waiter> waiting_;
   std::vector<const Thread*> expired_;

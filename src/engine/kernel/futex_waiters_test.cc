@@ -84,5 +84,16 @@ TEST(FutexWaiters, OneWhoWasWokenWaitsNoMore) {
   EXPECT_THAT(q.woken, IsEmpty());
 }
 
+TEST(FutexWaiters, OneWhoWaitsForSeveralWordsKnowsAtWhichNobodyWokeIt) {
+  Queue q;
+  q.waiters.add(q.first, kHere, kAny, FutexWaiters::kForEver, 0);
+  q.waiters.add(q.first, kThere, kAny, FutexWaiters::kForEver, 2);
+  q.waiters.add(q.second, kHere, kAny);
+  EXPECT_EQ(q.wake(kThere, 5), 1U);
+  EXPECT_THAT(q.waiters.take(q.first), ElementsAre(0U));
+  EXPECT_THAT(q.waiters.take(q.first), IsEmpty());
+  EXPECT_EQ(q.wake(kHere, 5), 1U) << "the other one's wait is its own";
+}
+
 }  // namespace
 }  // namespace zs::engine

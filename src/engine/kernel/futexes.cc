@@ -76,13 +76,15 @@ void Futexes::clear_word_of(Thread& thread) {
     wake_at({.address = thread.clear_at, .shared = true}, 1, kAnyBit);
 }
 
+bool Futexes::is_ours(std::uint64_t address, bool shared) const {
+  return !shared || std::ranges::any_of(run_.threads, [&](const auto& thread) { return thread->clear_at == address; });
+}
+
 std::optional<long> Futexes::call(const long (&a)[6]) {
   const auto u32 = [&](int i) { return static_cast<std::uint32_t>(a[i]); };
   const auto address = static_cast<std::uint64_t>(a[0]);
   const bool shared = (a[1] & FUTEX_PRIVATE_FLAG) == 0;
-  const bool ours =
-      !shared || std::ranges::any_of(run_.threads, [&](const auto& thread) { return thread->clear_at == address; });
-  if (!ours || run_.threads.size() == 1) return std::nullopt;
+  if (run_.threads.size() == 1 || !is_ours(address, shared)) return std::nullopt;
   const FutexWaiters::Key key{.address = address, .shared = shared};
   switch (a[1] & FUTEX_CMD_MASK) {
     case FUTEX_WAIT:
@@ -152,9 +154,14 @@ long Futexes::wait_at(FutexWaiters::Key key, const long (&a)[6]) {
 // With --virtual-time, as long as Thread::limit_of_wait says.
 long Futexes::wait_for_limit(FutexWaiters::Key key, std::uint32_t bits) {
   const std::int64_t limit = run_.thread->limit_of_wait;
-  const std::uint64_t turns = static_cast<std::uint64_t>(limit) / kTurnNanoseconds;
   const std::array<std::int64_t, 2> timeout = {limit / kNanosecondsASecond, limit % kNanosecondsASecond};
-  return wait(key, bits, turns_ended_ + turns + 1, FUTEX_WAIT, &timeout);
+  return wait(key, bits, turns_until_limit(), FUTEX_WAIT, &timeout);
+}
+
+// How many will have ended then; without a limit that is never.
+std::uint64_t Futexes::turns_until_limit() const {
+  const std::int64_t limit = run_.thread->limit_of_wait;
+  return limit < 0 ? FutexWaiters::kForEver : turns_ended_ + static_cast<std::uint64_t>(limit) / kTurnNanoseconds + 1;
 }
 
 std::optional<long> Futexes::sleep(std::uint64_t left) {
@@ -181,20 +188,21 @@ long Futexes::wait(FutexWaiters::Key key, std::uint32_t bits, std::uint64_t unti
   waiters_.add(thread, key, bits, until);
   thread.may_run.store(0);
   turns_.give_up_to_wait();
-  const long result = sleep_until_turn(thread, {reinterpret_cast<long>(&thread.may_run), operation | FUTEX_PRIVATE_FLAG,
-                                                0, reinterpret_cast<long>(timeout), 0, static_cast<long>(kAnyBit)});
+  const long result = sleep_until_turn(thread, SYS_futex,
+                                       {reinterpret_cast<long>(&thread.may_run), operation | FUTEX_PRIVATE_FLAG, 0,
+                                        reinterpret_cast<long>(timeout), 0, static_cast<long>(kAnyBit)});
   turns_.come_back(thread);
   if (!waiters_.remove(thread)) return waiters_.take_expired(thread) ? -ETIMEDOUT : 0;
   return result == -EAGAIN ? 0 : result;
 }
 
 // This thread's own variables only, until the lock is back. Its turn ends the wait, as would a change of the word.
-long Futexes::sleep_until_turn(Thread& thread, const long (&a)[6]) {
+long Futexes::sleep_until_turn(Thread& thread, long number, const long (&a)[6]) {
   // With --virtual-time the host's clock ends a wait only where nobody computes, so that nothing else can
   // (turn_ended()).
   const auto others_compute = [this] { return run_.lock.owner() != nullptr || run_.lock.contended(); };
   while (true) {
-    const long result = zs_interruptible_syscall(SYS_futex, a, &thread.pending);
+    const long result = zs_interruptible_syscall(number, a, &thread.pending);
     if (thread.may_run.load() != 0) return result;
     if (result == 0) continue;  // nobody changed the word: the kernel may wake without a reason
     if (result != -ETIMEDOUT || !run_.config.virtual_time || !others_compute()) return result;

@@ -22,6 +22,8 @@ class Futexes {
 
   /// futex(2); nullopt: the kernel's business.
   std::optional<long> call(const long (&a)[6]);
+  /// futex_waitv(2); nullopt: the kernel's business.
+  std::optional<long> wait_for_any(const long (&a)[6]);
   /// nanosleep(2) as long as Thread::limit_of_wait says, with --virtual-time beside other threads: so many of their
   /// turns, so that where it ends is a place in the program. left: where what is left of it is written if a signal ends
   /// it; 0: nowhere. nullopt: the kernel's business
@@ -38,7 +40,9 @@ class Futexes {
   long wait_for_limit(FutexWaiters::Key key, std::uint32_t bits);
   long wait(FutexWaiters::Key key, std::uint32_t bits, std::uint64_t until, long operation,
             const std::array<std::int64_t, 2>* timeout);
-  long sleep_until_turn(Thread& thread, const long (&a)[6]);
+  long sleep_until_turn(Thread& thread, long number, const long (&a)[6]);
+  bool is_ours(std::uint64_t address, bool shared) const;
+  std::uint64_t turns_until_limit() const;
   std::uint32_t wake_at(FutexWaiters::Key key, std::uint32_t most, std::uint32_t bits);
 
   Run& run_;

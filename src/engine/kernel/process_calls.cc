@@ -40,6 +40,11 @@ Outcome futex(GuestKernel& kernel, const CallArguments& made) {
   return {kernel.host.call(made)};
 }
 
+Outcome futex_waitv(GuestKernel& kernel, const CallArguments& made) {
+  if (const auto answer = kernel.futexes.wait_for_any(made.a)) return {*answer};
+  return {kernel.host.call(made)};
+}
+
 Outcome nanosleep(GuestKernel& kernel, const CallArguments& made) {
   const bool by_clock = made.number == SYS_clock_nanosleep;
   const bool known = !by_clock || made.a[0] == CLOCK_REALTIME || made.a[0] == CLOCK_MONOTONIC ||
