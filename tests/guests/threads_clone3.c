@@ -1,5 +1,6 @@
-// clone3: a process and a thread by the newest call, with a pidfd, an exit signal and a stack given by size; too small a
-// structure and unknown flags are refused as the kernel refuses them.
+// clone3: a process and a thread by the newest call, with a pidfd, an exit signal and a stack given by size, both words of
+// the parent's at once, handlers that are forgotten; ids of one's choice, cgroups, too small a structure and unknown flags
+// are answered as by the kernel.
 // build: static -O1
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,6 +28,48 @@ static long thread_by_clone3(struct clone_args* arguments, size_t size, void (*w
       : "=a"(result) : "0"(SYS_clone3), "D"(arguments), "S"(size), "r"(function) : "rcx", "r11", "memory");
   return result;
 }
+static void nothing(int signal) { (void)signal; }
+// What a child finds as its handlers of two signals, one of which the parent ignores.
+static int handlers(void) {
+  struct sigaction handled, ignored;
+  sigaction(SIGUSR1, NULL, &handled);
+  sigaction(SIGUSR2, NULL, &ignored);
+  return (handled.sa_handler == SIG_DFL) | (ignored.sa_handler == SIG_IGN) << 1;
+}
+static void exit_with_handlers(void) { _exit(10 + handlers()); }
+static long clone_with(struct clone_args arguments) {
+  arguments.exit_signal = SIGCHLD;
+  const long pid = syscall(SYS_clone3, &arguments, sizeof arguments);
+  if (pid == 0) _exit(10 + handlers());
+  return pid < 0 ? -errno : pid;
+}
+
+// What only clone3 has, of processes.
+static void of_clone3_alone(void) {
+  int pidfd = -1, parent = -1, status = 0;
+  signal(SIGUSR1, nothing);
+  signal(SIGUSR2, SIG_IGN);
+  long pid = clone_with((struct clone_args){.flags = CLONE_PIDFD | CLONE_PARENT_SETTID,
+                                            .pidfd = (uintptr_t)&pidfd, .parent_tid = (uintptr_t)&parent});
+  GUEST_CHECK(waitpid((pid_t)pid, &status, 0) == pid);
+  printf("both words: %d %d, status %d\n", pidfd >= 0, parent == pid, WEXITSTATUS(status));
+  pid = clone_with((struct clone_args){.flags = CLONE_CLEAR_SIGHAND});
+  GUEST_CHECK(waitpid((pid_t)pid, &status, 0) == pid);
+  printf("handlers forgotten: status %d, here %d\n", WEXITSTATUS(status), handlers());
+  struct clone_args sharing = {
+      .flags = CLONE_CLEAR_SIGHAND | CLONE_VM | CLONE_VFORK | CLONE_PIDFD | CLONE_PARENT_SETTID,
+      .exit_signal = SIGCHLD, .pidfd = (uintptr_t)&pidfd, .parent_tid = (uintptr_t)&parent,
+      .stack = (uintptr_t)stack, .stack_size = sizeof stack};
+  pid = thread_by_clone3(&sharing, sizeof sharing, exit_with_handlers);
+  GUEST_CHECK(waitpid((pid_t)pid, &status, 0) == pid);
+  printf("in the same memory: %d, status %d, here %d\n", parent == pid, WEXITSTATUS(status), handlers());
+  pid_t taken = 1;
+  printf("an id that is taken: %ld\n", clone_with((struct clone_args){.set_tid = (uintptr_t)&taken, .set_tid_size = 1}));
+  printf("no cgroup: %ld\n", clone_with((struct clone_args){.flags = CLONE_INTO_CGROUP, .cgroup = 77}));
+  const struct clone_args both = {.flags = CLONE_CLEAR_SIGHAND | CLONE_SIGHAND | CLONE_VM};
+  printf("shared and forgotten: %ld\n", clone_with(both));
+}
+
 static void count(void) {
   for (int i = 0; i < 1000; ++i) shared += 1;
 }
@@ -59,5 +102,7 @@ int main(void) {
   arguments.flags = CLONE_THREAD;
   GUEST_CHECK(syscall(SYS_clone3, &arguments, sizeof arguments) == -1);
   printf("thread without memory: %s\n", errno == EINVAL ? "EINVAL" : strerror(errno));
+  fflush(stdout);
+  of_clone3_alone();
   return 0;
 }

@@ -11,8 +11,11 @@
 namespace zs::engine::calls {
 
 Outcome clone(GuestKernel& kernel, const CallArguments& made) {
-  return {kernel.threads.clone(
-      {.flags = made.u(0), .stack = made.u(1), .parent_tid = made.u(2), .child_tid = made.u(3), .tls = made.u(4)})};
+  return {kernel.threads.clone({.flags = made.u(0) & UINT32_MAX,
+                                .stack = made.u(1),
+                                .parent_tid = made.u(2),
+                                .child_tid = made.u(3),
+                                .tls = made.u(4)})};
 }
 
 Outcome clone3(GuestKernel& kernel, const CallArguments& made) { return {kernel.threads.clone3(made.u(0), made.u(1))}; }

@@ -42,6 +42,17 @@ zs_interruptible_clone:
         sub     $16, %rsi
         xor     %r8d, %r8d              # tls: not ours to set
         mov     $56, %eax
+        jmp     zs_clone_window_begin
+        .globl  zs_interruptible_clone3
+        .type   zs_interruptible_clone3, @function
+zs_interruptible_clone3:
+        mov     %r8, %r11               # pending
+        mov     40(%rdi), %r9           # stack
+        add     48(%rdi), %r9           # and its size
+        mov     %rdx, -8(%r9)           # entry
+        mov     %rcx, -16(%r9)          # argument
+        subq    $16, 48(%rdi)
+        mov     $435, %eax
         .globl  zs_clone_window_begin
 zs_clone_window_begin:
         cmpl    $0, (%r11)
@@ -62,6 +73,7 @@ zs_clone_window_interrupted:
         call    *%rax
         ud2
         .cfi_endproc
-        .size   zs_interruptible_clone, . - zs_interruptible_clone
+        .size   zs_interruptible_clone3, . - zs_interruptible_clone3
+        .size   zs_interruptible_clone, zs_interruptible_clone3 - zs_interruptible_clone
 
         .section .note.GNU-stack, "", @progbits

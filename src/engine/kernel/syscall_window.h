@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace zs::engine {
@@ -24,6 +25,9 @@ long zs_interruptible_syscall(long number, const long* arguments, const std::ato
 /// The same for a clone() whose child starts at `entry(argument)` on `stack`.
 long zs_interruptible_clone(std::uint64_t flags, void* stack, std::uint64_t parent_tid, std::uint64_t child_tid,
                             void (*entry)(Thread*), Thread* argument, const std::atomic<std::uint32_t>* pending);
+/// The same for a clone3(), whose arguments have a stack, of which it takes some.
+long zs_interruptible_clone3(void* arguments, std::size_t size, void (*entry)(Thread*), Thread* argument,
+                             const std::atomic<std::uint32_t>* pending);
 }
 
 }  // namespace zs::engine

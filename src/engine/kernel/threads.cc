@@ -37,6 +37,35 @@ zs_exit_thread:
   .size zs_exit_thread, . - zs_exit_thread
 )");
 
+/// source: Linux, uapi/linux/sched.h, struct clone_args
+struct CloneArgs {
+  std::uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup;
+};
+
+/// Thread-local storage and handlers are the program's, and the engine's to set.
+constexpr std::uint64_t kNotTheKernels = CLONE_SETTLS | CLONE_CLEAR_SIGHAND;
+
+/// What the kernel is asked for; the child's stack ends at `stack`, or is its parent's.
+CloneArgs kernel_arguments(const CloneRequest& request, std::uint64_t stack) {
+  constexpr std::uint64_t kStackBytes = 64;  // the kernel asks only that there are some
+  return {.flags = request.flags & ~(kNotTheKernels | CSIGNAL),
+          .pidfd = request.pidfd != 0 ? request.pidfd : request.parent_tid,
+          .child_tid = request.child_tid,
+          .parent_tid = request.parent_tid,
+          .exit_signal = request.flags & CSIGNAL,
+          .stack = stack == 0 ? 0 : stack - kStackBytes,
+          .stack_size = stack == 0 ? 0 : kStackBytes,
+          .tls = 0,
+          .set_tid = request.set_tid,
+          .set_tid_size = request.set_tid_size,
+          .cgroup = request.cgroup};
+}
+
+/// CLONE_CLEAR_SIGHAND: what is ignored stays so.
+void forget_handlers(SignalActions& actions) {
+  for (KernelSigaction& action : actions) action = {.handler = action.handler == 1 ? std::uint64_t{1} : 0};
+}
+
 }  // namespace
 
 Threads* Threads::instance = nullptr;
@@ -77,10 +106,6 @@ void Threads::run_thread() {
 }
 
 long Threads::clone3(std::uint64_t args, std::uint64_t size) {
-  struct CloneArgs {
-    std::uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size,
-        cgroup;
-  };
   constexpr std::uint64_t kFirstVersion = 64;
   if (size < kFirstVersion) return -EINVAL;
   if (size > kPageSize) return -E2BIG;
@@ -92,17 +117,22 @@ long Threads::clone3(std::uint64_t args, std::uint64_t size) {
     if (!byte) return -EFAULT;
     if (*byte != 0) return -E2BIG;
   }
-  if (c.set_tid_size != 0 || c.cgroup != 0 || (c.flags & CLONE_INTO_CGROUP) != 0) return -ENOSYS;
-  if ((c.flags >> 32) != 0) return -ENOSYS;
-  if ((c.flags & 0xFF) != 0 || (c.stack == 0) != (c.stack_size == 0)) return -EINVAL;
-  // The old call shares one word between the parent's tid and the pidfd; both at once are rare enough to leave out.
-  if ((c.flags & CLONE_PIDFD) != 0 && (c.flags & CLONE_PARENT_SETTID) != 0) return -ENOSYS;
-  const std::uint64_t parent = (c.flags & CLONE_PIDFD) != 0 ? c.pidfd : c.parent_tid;
-  return clone({.flags = (c.flags & 0xFFFFFFFF) | c.exit_signal,
+  const bool both_handlers = (c.flags & CLONE_SIGHAND) != 0 && (c.flags & CLONE_CLEAR_SIGHAND) != 0;
+  if ((c.flags & CSIGNAL) != 0 || (c.exit_signal & ~std::uint64_t{CSIGNAL}) != 0 || both_handlers ||
+      (c.stack == 0) != (c.stack_size == 0) || (c.set_tid == 0) != (c.set_tid_size == 0))
+    return -EINVAL;
+  if (c.set_tid_size != 0 && parts_.run.ids.differ()) return -ENOSYS;  // these are numbers of the program's
+  // The old call shares one word between the parent's tid and the pidfd.
+  const bool pidfd = (c.flags & CLONE_PIDFD) != 0, both = pidfd && (c.flags & CLONE_PARENT_SETTID) != 0;
+  return clone({.flags = c.flags | c.exit_signal,
                 .stack = c.stack == 0 ? 0 : c.stack + c.stack_size,
-                .parent_tid = parent,
+                .parent_tid = pidfd && !both ? c.pidfd : c.parent_tid,
                 .child_tid = c.child_tid,
-                .tls = c.tls});
+                .tls = c.tls,
+                .pidfd = both ? c.pidfd : 0,
+                .set_tid = c.set_tid,
+                .set_tid_size = c.set_tid_size,
+                .cgroup = c.cgroup});
 }
 
 // A child in this address space, with a stack and what it shares with its parent.
@@ -134,6 +164,7 @@ std::int32_t Threads::prepare_child(Thread& child, const CloneRequest& request) 
   }
   child.process = std::make_shared<Process>(*parent.process);
   if ((flags & CLONE_SIGHAND) == 0) child.process->actions = std::make_shared<SignalActions>(*parent.process->actions);
+  if ((flags & CLONE_CLEAR_SIGHAND) != 0) forget_handlers(*child.process->actions);
   child.process->vfork_child = true;
   child.process->traced = false;
   if (!run.config.inherit) child.process->recorded = false;
@@ -170,7 +201,7 @@ long Threads::clone(const CloneRequest& request) {
   }
   parts_.accountant.core.runs_after_this(child);
   run.lock.give_place(child);  // now, and not when the kernel gets it to run
-  const long result = waits ? clone_and_wait(child, request) : clone_child(child, request);
+  const long result = waits ? clone_and_wait(child, request) : clone_child(child, request, parent);
   if (is_error(result)) {
     if (!waits) run.lock.abandon(child);
     parts_.stacks.take_from(child);
@@ -188,10 +219,13 @@ long Threads::clone(const CloneRequest& request) {
   return result;
 }
 
-long Threads::clone_child(Thread& child, const CloneRequest& request) {
-  return zs_interruptible_clone(request.flags & ~std::uint64_t{CLONE_SETTLS}, reinterpret_cast<void*>(child.host_rsp),
-                                request.parent_tid, request.child_tid, &thread_entry, &child,
-                                &parts_.run.thread->pending);
+long Threads::clone_child(Thread& child, const CloneRequest& request, const Thread& parent) {
+  if (!request.is_of_clone3()) {
+    return zs_interruptible_clone(request.flags & ~kNotTheKernels, reinterpret_cast<void*>(child.host_rsp),
+                                  request.parent_tid, request.child_tid, &thread_entry, &child, &parent.pending);
+  }
+  CloneArgs arguments = kernel_arguments(request, child.host_rsp);
+  return zs_interruptible_clone3(&arguments, sizeof arguments, &thread_entry, &child, &parent.pending);
 }
 
 // The child needs the lock, and we sleep until it execs or exits.
@@ -203,9 +237,7 @@ long Threads::clone_and_wait(Thread& child, const CloneRequest& request) {
   if (seat != 0) child.process->seat = turns.reserve();
   turns.leave_to(seat, child.process->seat);
   run.lock.release();
-  const long result =
-      zs_interruptible_clone(request.flags & ~std::uint64_t{CLONE_SETTLS}, reinterpret_cast<void*>(child.host_rsp),
-                             request.parent_tid, request.child_tid, &thread_entry, &child, &parent.pending);
+  const long result = clone_child(child, request, parent);
   if (is_error(result)) turns.end(child.process->seat, 0);
   turns.come_back(seat);
   parent.vfork_child = nullptr;
@@ -230,17 +262,20 @@ long Threads::fork(const CloneRequest& request) {
   // The gate is open, so a signal to the whole process group comes before the fork or to both, as the kernel promises;
   // and the child, whose slot is a copy of an empty one, takes its own from its first instruction on.
   const std::uint64_t sent_to_parent = thread.sent.load();
-  const long arguments[6] = {static_cast<long>(request.flags & ~std::uint64_t{CLONE_SETTLS}),
+  const CloneArgs of_clone3 = kernel_arguments(request, 0);
+  const long arguments[6] = {static_cast<long>(request.flags & ~kNotTheKernels),
                              0,
                              static_cast<long>(request.parent_tid),
                              static_cast<long>(request.child_tid),
                              0,
                              0};
+  const long arguments3[6] = {reinterpret_cast<long>(&of_clone3), sizeof of_clone3};
   const VirtualClock before = parts_.clock;
   const std::uint64_t childs_stream = parts_.clock.random();
   const std::int32_t shown = run.ids.others().next_child(run.ids.shown(thread.process->pid), thread.process->children);
   const int childs_seat = thread.process->seat != 0 ? parts_.process_turns.reserve() : 0;
-  const long result = zs_interruptible_syscall(SYS_clone, arguments, &thread.pending);
+  const long result = request.is_of_clone3() ? zs_interruptible_syscall(SYS_clone3, arguments3, &thread.pending)
+                                             : zs_interruptible_syscall(SYS_clone, arguments, &thread.pending);
   if (is_error(result)) {
     parts_.process_turns.cancel(childs_seat);
     parts_.clock = before;  // called off by a signal perhaps, at any time
@@ -297,6 +332,10 @@ void Threads::begin_forked(std::int32_t shown, int seat, const CloneRequest& req
   run.lock.holder_is(thread);
   run.ids.others().bind(shown, thread.id.pid);
   if ((request.flags & CLONE_CHILD_SETTID) != 0 && shown != 0) run.write(request.child_tid, &shown, sizeof shown);
+  if ((request.flags & CLONE_CLEAR_SIGHAND) != 0) {
+    forget_handlers(*thread.process->actions);
+    parts_.signals.install_again();
+  }
   thread.process->vfork_child = false;
   thread.process->traced = false;
   thread.process->exec_tid = 0;

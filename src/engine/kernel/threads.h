@@ -18,9 +18,13 @@ class Resumes {
   virtual std::uint64_t resume(std::uint32_t link_from) = 0;
 };
 
-/// As clone(2) has them.
+/// As clone(2) has them, and behind them what clone3(2) alone has.
 struct CloneRequest {
   std::uint64_t flags = 0, stack = 0, parent_tid = 0, child_tid = 0, tls = 0;
+  std::uint64_t pidfd = 0;  // beside parent_tid, where both are asked for
+  std::uint64_t set_tid = 0, set_tid_size = 0, cgroup = 0;
+
+  bool is_of_clone3() const { return pidfd != 0 || set_tid_size != 0 || flags > UINT32_MAX; }
 };
 
 void thread_entry(Thread* thread);
@@ -47,7 +51,7 @@ class Threads {
   [[noreturn]] void begin(Thread& thread);
   std::int32_t prepare_child(Thread& child, const CloneRequest& request);
   long clone_and_wait(Thread& child, const CloneRequest& request);
-  long clone_child(Thread& child, const CloneRequest& request);
+  long clone_child(Thread& child, const CloneRequest& request, const Thread& parent);
   void drop(const Thread& thread);
   long fork(const CloneRequest& request);
   void note_forked(std::int32_t pid, std::int32_t shown, const CloneRequest& request);
