@@ -52,6 +52,9 @@ Outcome rseq(GuestKernel& kernel, const CallArguments& made);
 Outcome ptrace(GuestKernel& kernel, const CallArguments& made);
 Outcome wait(GuestKernel& kernel, const CallArguments& made);  // wait4, waitid
 
+// ---- mapping_queries.cc
+Outcome ioctl(GuestKernel& kernel, const CallArguments& made);
+
 // ---- refused_calls.cc: in part or as a whole
 Outcome no_such_call(GuestKernel& kernel, const CallArguments& made);
 Outcome arch_prctl(GuestKernel& kernel, const CallArguments& made);

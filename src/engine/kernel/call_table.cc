@@ -78,7 +78,7 @@ constexpr Call kCalls[] = {
     {.number = 13, .name = "rt_sigaction", .handler = calls::rt_sigaction, .traits = kPointer2 | kPointer3},
     {.number = 14, .name = "rt_sigprocmask", .handler = calls::rt_sigprocmask, .traits = kPointer2 | kPointer3},
     {.number = 15, .name = "rt_sigreturn", .handler = calls::rt_sigreturn, .traits = kEndsImage},
-    {.number = 16, .name = "ioctl", .traits = kDescriptor1, .written = {bytes(2, 4096)}},
+    {.number = 16, .name = "ioctl", .handler = calls::ioctl, .traits = kDescriptor1, .written = {bytes(2, 4096)}},
     {.number = 17, .name = "pread64", .traits = kReadsFile | kDescriptor1, .written = {sized(1, 2)}},
     {.number = 18, .name = "pwrite64", .traits = kWritesFile | kDescriptor1},
     {.number = 19, .name = "readv", .traits = kMayWait | kReadsFile | kDescriptor1 | kReadsFaults, .waits = Waits::Input, .written = {vectors(1, 2)}},

@@ -86,6 +86,13 @@ std::optional<long> ProcCalls::call_on_path(long number, const long (&a)[6]) {
     changed[path_at] = reinterpret_cast<long>(real->c_str());
     return host_.call(number, changed);
   }
+  if (number == SYS_openat2) {
+    // How the path may be resolved (RESOLVE_NO_MAGICLINKS and its kin), the kernel knows.
+    const std::string real = run_.ids.real_proc_path(path).value_or(path);
+    const long opened = raw_syscall(number, a[0], real.c_str(), a[2], a[3]);
+    if (is_error(opened)) return opened;
+    raw_syscall(SYS_close, opened);
+  }
   switch (answer->kind) {
     case ProcAnswer::Kind::Memory: {
       if (!opens) return std::nullopt;
@@ -97,7 +104,8 @@ std::optional<long> ProcCalls::call_on_path(long number, const long (&a)[6]) {
       if (!opens) return std::nullopt;
       std::uint64_t flags = static_cast<std::uint64_t>(number == SYS_open ? a[1] : a[2]);
       if (number == SYS_openat2) flags = read_guest_value<std::uint64_t>(static_cast<std::uint64_t>(a[2])).value_or(0);
-      return open_content(answer->text, static_cast<int>(flags));
+      const bool maps = own_proc_file(path, run_.ids.shown(run_.thread->process->pid)) == ProcFile::Maps;
+      return open_content(answer->text, static_cast<int>(flags), maps ? kMapsContent : kOtherContent);
     }
     case ProcAnswer::Kind::Path: {
       if (links) {

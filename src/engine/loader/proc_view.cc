@@ -115,9 +115,9 @@ std::optional<ProcAnswer> proc_path(std::string_view path, int pid, const Loaded
   return std::nullopt;
 }
 
-long open_content(std::string_view content, int flags) {
+long open_content(std::string_view content, int flags, const char* name) {
   if ((flags & O_ACCMODE) != O_RDONLY) return -EACCES;
-  const long fd = raw_syscall(SYS_memfd_create, "proc", MFD_CLOEXEC);
+  const long fd = raw_syscall(SYS_memfd_create, name, MFD_CLOEXEC);
   if (is_error(fd)) return fd;
   long result = 0;
   for (std::size_t done = 0; done < content.size() && !is_error(result);) {

@@ -38,9 +38,12 @@ struct ProcAnswer {
 std::optional<ProcAnswer> proc_path(std::string_view path, int pid, const LoadedProgram& program,
                                     const Mappings& mappings);
 
+/// The memfd's name where the content is that of the process's own maps, for PROCMAP_QUERY; else kOtherContent.
+inline constexpr const char *kMapsContent = "zeroskid maps", *kOtherContent = "proc";
+
 /// A read-only descriptor (a memfd) that reads `content`. `flags`: the program's open flags, of which O_CLOEXEC is
 /// kept.
 /// Returns the lowest free descriptor, as open would, or -errno; -EACCES if `flags` ask for writing.
-long open_content(std::string_view content, int flags);
+long open_content(std::string_view content, int flags, const char* name = kOtherContent);
 
 }  // namespace zs::engine
