@@ -29,14 +29,20 @@ constexpr std::size_t kMainStackBytes = 1 << 20;
   __builtin_unreachable();
 }
 
-/// Whether the limits that could not be lifted leave room for the translated code.
+/// Whether the translated code may be where it has to be.
 Result<void> check_room(AddressRange range) {
-  const long at = raw_syscall(SYS_mmap, range.start, range.size(), PROT_READ | PROT_WRITE,
+  const long at = raw_syscall(SYS_mmap, range.start, range.size(), PROT_READ | PROT_WRITE | PROT_EXEC,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
   if (!is_error(at)) raw_syscall(SYS_munmap, at, range.size());
   if (at == -EEXIST) {
     return Error{.message = "the addresses that translated code needs are taken: zeroskid does not run inside itself",
                  .hint = "record what the inner zeroskid runs, without it"};
+  }
+  if (at == -EACCES || at == -EPERM) {
+    return Error{
+        .message = "memory that is both written and executed is denied here (" +
+                   std::string(std::strerror(static_cast<int>(-at))) + "), and translated code needs it",
+        .hint = "PR_SET_MDWE (systemd: MemoryDenyWriteExecute), a seccomp filter or SELinux's execmem does so"};
   }
   if (at != -ENOMEM) return {};
   return Error{.message = "the limits on memory (ulimit -v or -d) leave no room for translated code: it needs " +

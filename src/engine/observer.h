@@ -38,6 +38,8 @@ struct Config {
   /// Signals that the program blocks at its start, while the kernel blocks all for it until the engine is ready.
   /// Without: those that are blocked now.
   std::optional<std::uint64_t> signal_mask;
+  /// Of PR_SET_MDWE, which the program has inherited.
+  std::uint64_t mdwe = 0;
   /// Where the stream of random numbers begins, by which getrandom and its kin are answered; none: as `seed` says.
   std::optional<std::uint64_t> random_seed;
   /// Folder of translations that outlive the process (engine/cache/translation_cache.h); "": there is none.

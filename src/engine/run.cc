@@ -35,6 +35,7 @@ Run::Run(const Config& wanted, Observer& recorder, const ProgramPlan& plan)
       code_cache(std::make_unique<CodeCache>(plan.layout.code_cache(), config.code_cache_bytes, untouched_entries)),
       context(code_cache->context()),
       map(plan.layout, !config.native_load) {
+  map.exec_gain().begin(config.mdwe);
   CHECK(CodeCache::bytes_needed(config.code_cache_bytes) <= plan.layout.engine.end - plan.layout.code_cache());
 }
 

@@ -1,4 +1,5 @@
 """The program under zeroskid is not disturbed, its end is passed on, and its numbers come in every layout."""
+import ctypes
 import json
 import os
 import pathlib
@@ -110,6 +111,21 @@ class Refusals(tool.InFolder):
                          ("-1 22\n", "zeroskid: syscall user dispatch is not supported under translation: the program's "
                                      "prctl(PR_SET_SYSCALL_USER_DISPATCH) was answered EINVAL\n"))
         self.assertEqual(self.notices_of("libc.prctl(59, 0, 0, 0, 0)"), ("0 0\n", ""))
+
+    def test_of_seccomp(self):
+        said = "zeroskid: seccomp is not supported under translation: the program's {} was answered EINVAL\n"
+        self.assertEqual(self.notices_of("libc.prctl(22, 2, 0, 0, 0)"), ("-1 22\n", said.format("prctl(PR_SET_SECCOMP)")))
+        self.assertEqual(self.notices_of("libc.syscall(317, 1, 0, 0)"),
+                         ("-1 22\n", said.format("seccomp(SECCOMP_SET_MODE_FILTER)")))
+
+    def test_of_memory_that_is_denied_from_the_start(self):
+        libc, set_mdwe, get_mdwe = ctypes.CDLL(None), 65, 66
+        if libc.prctl(get_mdwe, 0, 0, 0, 0) != 0:
+            self.skipTest("no PR_SET_MDWE here")
+        outcome = self.run_here("stat", "true", preexec_fn=lambda: libc.prctl(set_mdwe, 1, 0, 0, 0))
+        self.assertEqual(outcome.status, 125)
+        self.assertRegex(outcome.err, r"\Azeroskid: memory that is both written and executed is denied here "
+                                      r"\(Permission denied\), and translated code needs it\nhint: PR_SET_MDWE")
 
     def test_of_a_descriptor_that_is_zeroskids(self):
         number = "next(n for n in range(2040, 5000) if libc.dup2(0, n) < 0)"

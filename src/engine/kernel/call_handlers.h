@@ -55,11 +55,21 @@ Outcome wait(GuestKernel& kernel, const CallArguments& made);  // wait4, waitid
 // ---- mapping_queries.cc
 Outcome ioctl(GuestKernel& kernel, const CallArguments& made);
 
+// ---- attribute_calls.cc
+Outcome attribute(GuestKernel& kernel,
+                  const CallArguments& made);  // prctl, arch_prctl, seccomp; these are their kinds:
+Outcome set_name(GuestKernel& kernel, const CallArguments& made);
+Outcome set_base(GuestKernel& kernel, const CallArguments& made);
+Outcome get_base(GuestKernel& kernel, const CallArguments& made);
+Outcome set_mdwe(GuestKernel& kernel, const CallArguments& made);
+Outcome get_mdwe(GuestKernel& kernel, const CallArguments& made);
+Outcome set_mm(GuestKernel& kernel, const CallArguments& made);  // memory_fields.cc
+Outcome landlock_restrict_self(GuestKernel& kernel, const CallArguments& made);
+Outcome mseal(GuestKernel& kernel, const CallArguments& made);
+Outcome map_shadow_stack(GuestKernel& kernel, const CallArguments& made);
+
 // ---- refused_calls.cc: in part or as a whole
 Outcome no_such_call(GuestKernel& kernel, const CallArguments& made);
-Outcome arch_prctl(GuestKernel& kernel, const CallArguments& made);
-Outcome prctl(GuestKernel& kernel, const CallArguments& made);
-Outcome seccomp(GuestKernel& kernel, const CallArguments& made);
 Outcome perf_event_open(GuestKernel& kernel, const CallArguments& made);
 Outcome getdents64(GuestKernel& kernel, const CallArguments& made);
 Outcome getrandom(GuestKernel& kernel, const CallArguments& made);

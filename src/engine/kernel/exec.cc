@@ -43,6 +43,11 @@ long start_runner(const std::vector<const char*>& arguments, const std::vector<c
   return raw_syscall(SYS_execve, "/proc/self/exe", arguments.data(), environment.data());
 }
 
+/// Whether the runner's file is what may not be executed, by a sandbox that the program has made or was put into.
+bool is_refusal(long result) {
+  return result == -EACCES || result == -EPERM || result == -ENOENT || result == -ENOTDIR;
+}
+
 }  // namespace
 
 // A program that is not followed must not inherit any. returns those that another image would, as bits from the first
@@ -62,6 +67,17 @@ void Exec::pass_on_own_descriptors(unsigned which) const {
   }
 }
 
+// What the engine has kept from the kernel, a program that is not followed has to have from it.
+void Exec::bind_native_image() const {
+  constexpr int kSetMdwe = 65;
+  const std::uint64_t denied = parts_.run.map.exec_gain().inherited_bits();
+  if (denied == 0) return;
+  if (parts_.run.thread->process->vfork_child)  // it has the memory of its parent, which goes on
+    parts_.run.observer().notice("what this program executes natively is not denied memory by PR_SET_MDWE");
+  else
+    raw_syscall(SYS_prctl, kSetMdwe, denied, 0, 0, 0);
+}
+
 // How the engine is called for a new image that is followed, in front of the program's own arguments.
 std::vector<std::string> Exec::words_for(const ExecDecision& decision) {
   std::vector<std::string> words = parts_.run.config.exec_prefix;
@@ -71,6 +87,10 @@ std::vector<std::string> Exec::words_for(const ExecDecision& decision) {
   std::snprintf(mask, sizeof mask, "%llx", static_cast<unsigned long long>(parts_.run.thread->mask));
   words.push_back("--signal-mask");
   words.push_back(mask);
+  if (const std::uint64_t denied = parts_.run.map.exec_gain().inherited_bits(); denied != 0) {
+    words.push_back("--mdwe");
+    words.push_back(std::to_string(denied));
+  }
   words.push_back("--random-seed");
   words.push_back(std::to_string(parts_.clock.random()));
   if (decision.exec_name != decision.load_path) {
@@ -98,10 +118,20 @@ long Exec::call(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t
   const bool traced = is_traced();
   const bool follow = decision.kind == ExecDecision::Kind::Follow && !traced && thread.process->recorded &&
                       !run.config.exec_prefix.empty();
-  if (!follow) {
-    run.observer().notice("not followed: " + decision.resolved_path + ": " +
-                          (traced ? "it is traced by another program" : decision.reason));
-  }
+  const auto say_why_not = [&](const std::string& reason) {
+    run.observer().notice("not followed: " + decision.resolved_path + ": " + reason);
+  };
+  if (!follow) say_why_not(traced ? "it is traced by another program" : decision.reason);
+  const long result = start(request, decision, follow);
+  if (!follow || !is_refusal(result)) return result;
+  say_why_not(std::string("what follows programs may not be executed here (") +
+              std::strerror(static_cast<int>(-result)) + ")");
+  return start(request, decision, false);
+}
+
+long Exec::start(const ExecRequest& request, const ExecDecision& decision, bool follow) {
+  Run& run = parts_.run;
+  Thread& thread = *run.thread;
   std::vector<std::string> words;
   if (follow) words = words_for(decision);
   words.insert(words.end(), decision.argv.begin(), decision.argv.end());
@@ -123,12 +153,14 @@ long Exec::call(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t
   // A vfork child takes the lock with it into the new image unless it gives it up.
   const bool borrowed = thread.process->vfork_child;
   if (borrowed) parts_.turns.give_up();
+  if (!follow) bind_native_image();
   // A program that is not followed gets what the caller gave; a tracer sees the call that was made.
-  const auto* program_path = reinterpret_cast<const char*>(path);
-  const long result = follow ? start_runner(arguments, environment)
-                      : dirfd == AT_FDCWD && flags == 0
-                          ? raw_syscall(SYS_execve, program_path, argv, envp)
-                          : raw_syscall(SYS_execveat, dirfd, program_path, argv, envp, flags);
+  const auto* program_path = reinterpret_cast<const char*>(request.path);
+  const long result =
+      follow ? start_runner(arguments, environment)
+      : request.dirfd == AT_FDCWD && request.flags == 0
+          ? raw_syscall(SYS_execve, program_path, request.argv, request.envp)
+          : raw_syscall(SYS_execveat, request.dirfd, program_path, request.argv, request.envp, request.flags);
   // Still here.
   thread.process->limits.lift();
   const std::uint64_t everything = ~std::uint64_t{0};

@@ -20,7 +20,10 @@ class Exec {
  private:
   unsigned keep_own_descriptors() const;
   void pass_on_own_descriptors(unsigned which) const;
+  void bind_native_image() const;
   std::vector<std::string> words_for(const ExecDecision& decision);
+  /// Comes back if the kernel refuses.
+  long start(const ExecRequest& request, const ExecDecision& decision, bool follow);
 
   KernelParts& parts_;
   Threads& threads_;

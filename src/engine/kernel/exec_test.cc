@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -29,6 +30,7 @@
 namespace zs::engine {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -193,6 +195,40 @@ TEST_F(ExecTest, ACallThatFailsAtOnceIsNotHeardOf) {
   };
   run_.thread->announced = true;
   EXPECT_EQ(written_by(told), std::to_string(-ENOENT) + ", threads 0 - 0, notices 0\n");
+}
+
+/// A sandbox that executes the system's programs alone (Landlock). returns whether the kernel has it
+bool confine() {
+  constexpr std::uint64_t kExecute = 1;
+  constexpr int kPathBeneath = 1;
+  const long rules = raw_syscall(SYS_landlock_create_ruleset, &kExecute, sizeof kExecute, 0);
+  if (is_error(rules)) return false;
+  for (const char* folder : {"/usr", "/bin", "/lib", "/lib64"}) {
+    struct [[gnu::packed]] {
+      std::uint64_t allowed;
+      std::int32_t parent;
+    } const rule{kExecute, open(folder, O_PATH | O_CLOEXEC)};
+    raw_syscall(SYS_landlock_add_rule, rules, kPathBeneath, &rule, 0);
+  }
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  return raw_syscall(SYS_landlock_restrict_self, rules, 0) == 0;
+}
+
+TEST_F(ExecTest, WhereTheRunnerMayNotBeExecutedTheProgramRunsNativelyAndANoticeSaysSo) {
+  run_.config.exec_prefix = {"/nonexistent/runner"};  // and then this program, which is none of the system's
+  const auto ran = [&](const char* path) {
+    return written_by([&] {
+      if (!confine()) return (void)dprintf(STDOUT_FILENO, "no Landlock\n");
+      const long result = call(path, {"sh", "-c", "echo ran"});
+      dprintf(STDOUT_FILENO, "%ld, %s\n", result, heard_.notices.empty() ? "" : heard_.notices.back().c_str());
+    });
+  };
+  const std::string native = ran("/bin/sh");
+  if (native == "no Landlock\n") GTEST_SKIP() << "no Landlock here";
+  EXPECT_EQ(native, "ran\n");
+  EXPECT_THAT(ran("/proc/self/exe"),
+              AllOf(HasSubstr("-13, not followed: "),
+                    HasSubstr("what follows programs may not be executed here (Permission denied)")));
 }
 
 /// The kernel refuses.

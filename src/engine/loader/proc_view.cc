@@ -69,9 +69,11 @@ std::string memory(AddressRange range) {
 /// over their end, the text goes on into the environment up to a NUL.
 /// source: Linux, fs/proc/base.c, get_mm_cmdline().
 std::string command_line(const LoadedProgram& program) {
-  std::string text = memory(program.arguments);
+  const AddressRange arguments = program.arguments, environment = program.environment;
+  std::string text = arguments.empty() ? std::string() : memory(arguments);
   if (text.empty() || text.back() == '\0') return text;
-  text = memory({program.arguments.start, program.environment.end});
+  const bool goes_on = environment.start == arguments.end && environment.start <= environment.end;
+  text = memory({arguments.start, goes_on ? environment.end : arguments.end});
   return text.substr(0, text.find('\0'));
 }
 
@@ -110,7 +112,7 @@ std::optional<ProcAnswer> proc_path(std::string_view path, int pid, const Loaded
     case ProcFile::Mem: return ProcAnswer{.kind = ProcAnswer::Kind::Memory};
     case ProcFile::Auxv: return content(program.auxv);
     case ProcFile::Cmdline: return content(command_line(program));
-    case ProcFile::Environ: return content(memory(program.environment));
+    case ProcFile::Environ: return content(program.environment.empty() ? std::string() : memory(program.environment));
   }
   return std::nullopt;
 }

@@ -73,7 +73,7 @@ struct LoadedProgram {
   std::uint64_t program_headers = 0;  // AT_PHDR
   bool executable_stack = false;
   std::vector<std::string> argv, envp;
-  AddressRange arguments, environment;  // their strings, in memory; environment follows at once
+  AddressRange arguments, environment;  // their strings, in memory; environment follows at once, at first
   std::string cmdline;                  // /proc/self/cmdline: argv, each with its NUL
   std::string environ;                  // /proc/self/environ
   std::string auxv;                     // /proc/self/auxv: bytes as on the stack

@@ -51,16 +51,15 @@ AddressRange extent_of(const LoadedProgram& program, const OpenedImage& image, i
 
 void show_process(const LoadedProgram& program, const OpenedImage& image, int executable_fd) {
   raw_syscall(SYS_prctl, PR_SET_NAME, program.comm.c_str());
-  const std::string stat = read_whole_file("/proc/self/stat");
-  constexpr unsigned kStartBrk = 47;
+  const AddressRange heap = own_heap();
   const AddressRange code = extent_of(program, image, PROT_EXEC), data = extent_of(program, image, PROT_WRITE);
   prctl_mm_map shown{};
   shown.start_code = code.start;
   shown.end_code = code.end;
   shown.start_data = data.empty() ? code.start : data.start;
   shown.end_data = data.empty() ? code.start : data.end;
-  shown.start_brk = stat_field(stat, kStartBrk);  // the tool's own heap goes on there
-  shown.brk = static_cast<std::uint64_t>(raw_syscall(SYS_brk, 0));
+  shown.start_brk = heap.start;  // the tool's own goes on there
+  shown.brk = heap.end;
   shown.start_stack = program.stack_pointer;
   shown.arg_start = program.arguments.start;
   shown.arg_end = program.arguments.end;
@@ -71,6 +70,12 @@ void show_process(const LoadedProgram& program, const OpenedImage& image, int ex
   shown.exe_fd = ~0U;
   raw_syscall(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, &shown, sizeof shown, 0);
   raw_syscall(SYS_dup3, image.fd.get(), executable_fd, O_CLOEXEC);  // the last: wait_until_shown()
+}
+
+AddressRange own_heap() {
+  constexpr unsigned kStartBrk = 47;
+  static const std::uint64_t start = stat_field(read_whole_file("/proc/self/stat"), kStartBrk);
+  return {start, static_cast<std::uint64_t>(raw_syscall(SYS_brk, 0))};
 }
 
 void wait_until_shown(std::string_view path, int executable_fd) {

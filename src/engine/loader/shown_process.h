@@ -20,6 +20,9 @@ void show_process(const LoadedProgram& program, const OpenedImage& image, int ex
 /// not shown yet, which for the kernel is in the middle of the execve: waits until it is, a second at most.
 void wait_until_shown(std::string_view path, int executable_fd);
 
+/// The tool's own heap, which is what the kernel shows as the program's.
+AddressRange own_heap();
+
 /// Makes descriptors of [first, end) that are free copies of `last`, so that the program gets none of these numbers.
 void occupy_descriptors(int first, int end, int last);
 

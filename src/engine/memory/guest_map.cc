@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 
 #include <memory>
 #include <utility>
@@ -105,9 +106,11 @@ long GuestMap::mmap(std::uint64_t address, std::uint64_t length, int prot, int f
     if (address & (unit - 1)) return -EINVAL;
     wanted.start = address;
     wanted.end = address + length;
+    if (exec_gain_.denies(wanted.prot)) return -EACCES;
     return map_at(wanted, flags, fd);
   }
 
+  if (exec_gain_.denies(wanted.prot)) return -EACCES;
   if (!limits_.may_expand(wanted, length)) return -ENOMEM;
   std::uint64_t hint = page_down(address);
   if (hint != 0 && hint < kLowestHint) hint = kLowestHint;
@@ -181,7 +184,7 @@ long GuestMap::change_piece(const GuestMapping& piece, int prot, int pkey) {
   const auto wanted = static_cast<std::uint32_t>(prot & kProtections);
   const AddressRange range = piece.range();
   CodeProtection& code = space_.code();
-  if (piece.shown_only()) return -EACCES;
+  if (piece.shown_only() || exec_gain_.denies(piece.prot, wanted)) return -EACCES;
   if (!limits_.may_become(piece, wanted)) return -ENOMEM;
   if ((prot & PROT_EXEC) && piece.file && !piece.file->may_execute) return -EACCES;
   const bool loses_exec = (piece.prot & PROT_EXEC) && !(wanted & PROT_EXEC);
@@ -242,6 +245,8 @@ long GuestMap::msync(std::uint64_t address, std::uint64_t length, int flags) {
 }
 
 long GuestMap::shmat(int id, std::uint64_t address, int flags) {
+  const bool writes = (flags & SHM_RDONLY) == 0;
+  if ((flags & SHM_EXEC) != 0 && exec_gain_.denies(PROT_READ | PROT_EXEC | (writes ? PROT_WRITE : 0))) return -EACCES;
   return attach_shared_memory(space_, limits_, id, address, flags);
 }
 
@@ -263,6 +268,7 @@ void GuestMap::adopt(AddressRange range, int prot, MapKind kind) {
 }
 
 void GuestMap::in_forked_child() {
+  exec_gain_.begin(exec_gain_.inherited_bits());
   std::vector<AddressRange> gone;
   mappings().for_each([&](const GuestMapping& mapping) {
     if (!mapping.inherited) gone.push_back(mapping.range());

@@ -14,6 +14,7 @@
 
 #include "engine/memory/address_space.h"
 #include "engine/memory/code_protection.h"
+#include "engine/memory/exec_gain.h"
 #include "engine/memory/guest_mapping.h"
 #include "engine/memory/layout.h"
 #include "engine/memory/main_stack.h"
@@ -51,6 +52,8 @@ class GuestMap {
   void avoid(AddressRange range) { space_.avoid(range); }
   /// Whether `address` is, or may be, of the tool's memory: to the program nothing is mapped there.
   bool is_tools(std::uint64_t address) const { return space_.is_tools(address); }
+  /// What the program has denied itself.
+  ExecGain& exec_gain() { return exec_gain_; }
   /// The limits of the process that makes the next call; null: none but the kernel's.
   void limit(const MemoryLimits* limits) { limits_.use(limits); }
 
@@ -83,6 +86,7 @@ class GuestMap {
   /// Maps the main stack (soft RLIMIT_STACK bytes below stack_top) and the argument area.
   long map_stack(std::uint64_t soft_limit, bool executable) { return stack_.map(soft_limit, executable); }
   void set_brk_start(std::uint64_t address) { break_.begin(address); }
+  void set_brk(AddressRange heap) { break_.be(heap); }
   std::uint64_t brk_start() const { return break_.start(); }
   std::uint64_t brk_end() const { return break_.end(); }
   /// Shows memory that the tool mapped (the vdso) to the program. It is never really unmapped or protected.
@@ -94,6 +98,7 @@ class GuestMap {
   long change_piece(const GuestMapping& piece, int prot, int pkey);
 
   AddressSpace space_;
+  ExecGain exec_gain_;
   MapLimits limits_{space_.mappings()};
   ProgramBreak break_{space_, limits_};
   MainStack stack_{space_};

@@ -14,6 +14,8 @@ class ProgramBreak {
 
   /// Where the heap begins; it is empty then.
   void begin(std::uint64_t address) { start_ = end_ = address; }
+  /// The program says that it is there; nothing is mapped.
+  void be(AddressRange heap) { start_ = heap.start, end_ = heap.end; }
   std::uint64_t start() const { return start_; }
   std::uint64_t end() const { return end_; }
   /// As the system call brk: returns the break, which is as it was where it cannot be `address`.

@@ -1,0 +1,128 @@
+// Calls by which a process changes or binds itself: prctl and its kin, row by row of process_attributes.h; Landlock;
+// seals of memory.
+
+#include <asm/prctl.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <string>
+
+#include "engine/kernel/call_handlers.h"
+#include "engine/kernel/guest_kernel.h"
+#include "engine/kernel/process_attributes.h"
+#include "engine/memory/guest_access.h"
+#include "engine/raw_syscall.h"
+
+namespace zs::engine::calls {
+namespace {
+
+const char* name_of_error(long error) {
+  switch (error) {
+    case -ENODEV: return "ENODEV";
+    case -EOPNOTSUPP: return "EOPNOTSUPP";
+    default: return "EINVAL";
+  }
+}
+
+/// What runs the programs that this one executes has to start in the sandbox, too: its own file, and no other.
+/// source: Linux, uapi/linux/landlock.h
+void allow_runner(long ruleset) {
+  constexpr std::uint64_t kExecute = 1, kReadFile = 4;
+  constexpr int kPathBeneath = 1;
+  const long runner = raw_syscall(SYS_open, "/proc/self/exe", O_PATH | O_CLOEXEC);
+  if (is_error(runner)) return;
+  // One at a time, since a right that the ruleset does not handle is an error.
+  for (const std::uint64_t right : {kExecute, kReadFile}) {
+    struct [[gnu::packed]] {
+      std::uint64_t allowed;
+      std::int32_t parent;
+    } const rule{right, static_cast<std::int32_t>(runner)};
+    raw_syscall(SYS_landlock_add_rule, ruleset, kPathBeneath, &rule, 0);
+  }
+  raw_syscall(SYS_close, runner);
+}
+
+}  // namespace
+
+Outcome attribute(GuestKernel& kernel, const CallArguments& made) {
+  const ProcessAttribute* const row = process_attribute(made.number, made.i32(0));
+  if (row == nullptr) return {kernel.host.call(made)};
+  if (row->refused != nullptr && row->refused(made.u(1))) {
+    if (row->what[0] != '\0') {
+      kernel.run.observer().notice(std::string(row->what) + " is not supported under translation: the program's " +
+                                   call_of(made.number).name + "(" + row->name + ") was answered " +
+                                   name_of_error(row->error));
+    }
+    return {row->error};
+  }
+  return row->answer != nullptr ? row->answer(kernel, made) : Outcome{kernel.host.call(made)};
+}
+
+Outcome set_name(GuestKernel& kernel, const CallArguments& made) {
+  const long result = kernel.host.call(made);
+  char name[17] = "";
+  read_guest(made.u(1), name, 16);
+  name[15] = 0;
+  if (result == 0) kernel.run.observer().renamed(kernel.run.shown(), name, false);
+  return {result};
+}
+
+Outcome set_base(GuestKernel& kernel, const CallArguments& made) {
+  Run& run = kernel.run;
+  const std::uint64_t base = made.u(1);
+  if (base >= kTaskSize) return {-EPERM};
+  if (made.i32(0) == ARCH_SET_FS) {
+    run.set_fs_base(base);
+    run.context.fs_selector = 0;
+  } else {
+    run.context.gs_base = base;
+    run.context.gs_selector = 0;
+  }
+  return {0};
+}
+
+Outcome get_base(GuestKernel& kernel, const CallArguments& made) {
+  Run& run = kernel.run;
+  const std::uint64_t& base = made.i32(0) == ARCH_GET_FS ? run.context.fs_base : run.context.gs_base;
+  return {run.write(made.u(1), &base, sizeof base) == sizeof base ? 0 : -EFAULT};
+}
+
+Outcome set_mdwe(GuestKernel& kernel, const CallArguments& made) {
+  constexpr int kGetMdwe = 66;
+  // Where the kernel does not know it, it says so.
+  if (const long known = raw_syscall(SYS_prctl, kGetMdwe, 0, 0, 0, 0); is_error(known)) return {kernel.host.call(made)};
+  if (made.u(2) != 0 || made.u(3) != 0 || made.u(4) != 0) return {-EINVAL};
+  return {kernel.run.map.exec_gain().set(made.u(1))};
+}
+
+Outcome get_mdwe(GuestKernel& kernel, const CallArguments& made) {
+  const long known = kernel.host.call(made);
+  return {is_error(known) ? known : known | static_cast<long>(kernel.run.map.exec_gain().bits())};
+}
+
+Outcome landlock_restrict_self(GuestKernel& kernel, const CallArguments& made) {
+  allow_runner(made.a[0]);
+  return {kernel.host.call(made)};
+}
+
+// The protection of pages that are both written and executed changes with their translations.
+Outcome mseal(GuestKernel& kernel, const CallArguments& made) {
+  constexpr std::uint32_t kBoth = PROT_WRITE | PROT_EXEC;
+  const AddressRange range{made.u(0), made.u(0) + page_up(made.u(1))};
+  if (range.empty() || range.end > kTaskSize) return {kernel.host.call(made)};
+  for (const GuestMapping& each : kernel.run.map.mappings().pieces(range)) {
+    if ((each.prot & kBoth) != kBoth) continue;
+    kernel.run.observer().notice(
+        "seals of memory that is both written and executed are not supported under translation: the program's mseal "
+        "was answered ENOSYS");
+    return {-ENOSYS};
+  }
+  return {kernel.host.call(made)};
+}
+
+// Its returns would be compared with a stack that the engine does not keep. As on a processor without it.
+Outcome map_shadow_stack(GuestKernel&, const CallArguments&) { return {-EOPNOTSUPP}; }
+
+}  // namespace zs::engine::calls
