@@ -70,7 +70,8 @@ TEST(Metrics, OfOneNameHaveOneUnitAndOnePlaceInTheTree) {
     EXPECT_EQ(row.unit, same.unit) << row.name;
     EXPECT_EQ(row.parent, same.parent) << row.name;
     EXPECT_EQ(row.groups, same.groups) << row.name;
-    EXPECT_EQ(row.in_group("TopdownL2") || row.in_group("TopdownL3"), !row.parent.empty()) << row.name;
+    const bool below = row.in_group("TopdownL2") || row.in_group("TopdownL3") || row.in_group("TopdownL4");
+    EXPECT_EQ(below, !row.parent.empty()) << row.name;
   }
 }
 
@@ -328,7 +329,10 @@ TEST(TopDown, NamesNodesOfTheTreeAsParents) {
       if (row.parent.empty() || !has_metric(model, row)) continue;
       const Metric* const parent = find_metric(model, row.parent);
       ASSERT_NE(parent, nullptr) << row.name;
-      EXPECT_TRUE(parent->in_group(row.in_group("TopdownL2") ? "TopdownL1" : "TopdownL2")) << row.name;
+      const char* const above = row.in_group("TopdownL2")   ? "TopdownL1"
+                                : row.in_group("TopdownL3") ? "TopdownL2"
+                                                            : "TopdownL3";
+      EXPECT_TRUE(parent->in_group(above)) << row.name;
       EXPECT_GT(row.above, 0) << row.name;
     }
   }
