@@ -120,12 +120,14 @@ def chase(draw, lines, node, event, least, latency, turns, must_not, found=0.9):
 
 def chase_l2(draw):
     lines = draw.randrange(2048, 6000)
-    return chase(draw, lines, "L2_Bound", "mem_load_retired.l2_hit", 35, 13, turns_of(draw, 14), {"L3_Bound": 10, "Store_Bound": 5})
+    return chase(draw, lines, "L2_Bound", "mem_load_retired.l2_hit", 35, 13, turns_of(draw, 14), {"L3_Bound": 10, "Store_Bound": 5},
+                 0.95 - 512 / lines)  # as many as L1D holds may hit it
 
 
 def chase_l3(draw):
     lines = draw.randrange(60_000, 120_000)
-    return chase(draw, lines, "L3_Bound", "mem_load_retired.l3_hit", 15, 50, draw.randrange(200_000, 300_000), {"Store_Bound": 5, "L1_Bound": 10})
+    return chase(draw, lines, "L3_Bound", "mem_load_retired.l3_hit", 15, 50, draw.randrange(200_000, 300_000), {"Store_Bound": 5, "L1_Bound": 10},
+                 0.95 - 16384 / lines)  # as many as L2 holds may hit that
 
 
 def chase_dram(draw):
@@ -134,12 +136,12 @@ def chase_dram(draw):
 
 
 def set_conflict(draw):
-    """Lines 4 KiB apart, more of them than L1D has ways, one load after the other."""
+    """Lines 4 KiB apart, more of them than the eight ways of L1D, one load after the other: at most seven of a round hit."""
     lines, turns = draw.randrange(12, 17), turns_of(draw, 14)
     prepare = f"for (unsigned long i = 0; i < {lines}; ++i) memory[512 * i] = (unsigned long)(memory + 512 * ((i + 1) % {lines}));\n"
     return Program(kernel="  mov rdi, [rdi] # GUILTY\n", turns=turns, bytes=4096 * lines, prepare=prepare, node="L2_Bound", least=50,
-                   events={"mem_load_retired.l1_miss": (0.95 * turns, 1.01 * turns + START_MISSES),
-                           "mem_load_retired.l2_hit": (0.95 * turns, 1.01 * turns + START_MISSES)},
+                   events={"mem_load_retired.l1_miss": ((1 - 7 / lines) * turns, 1.01 * turns + START_MISSES),
+                           "mem_load_retired.l2_hit": ((1 - 7 / lines) * turns, 1.01 * turns + START_MISSES)},
                    must_not={"L3_Bound": 4, "Store_Bound": 3, "Core_Bound": 15})
 
 
