@@ -24,13 +24,13 @@
 #include "engine/engine.h"
 #include "engine/kernel/shared_tables.h"
 #include "engine/loader/held_environment.h"
-#include "session/clock.h"
-#include "session/config.h"
-#include "session/core_choice.h"
-#include "session/pmu_plan.h"
-#include "session/program_memory.h"
-#include "session/recorder.h"
-#include "session/wire.h"
+#include "session/driver/core_choice.h"
+#include "session/driver/pmu_plan.h"
+#include "session/memory/program_memory.h"
+#include "session/recording/recorder.h"
+#include "session/settings/clock.h"
+#include "session/settings/config.h"
+#include "session/wire/wire.h"
 
 extern char** environ;
 

@@ -1,7 +1,7 @@
 """What zeroskid says when it is asked for something that it cannot do, word for word, and how it exits.
 
-Here: arguments, and programs that cannot be started. Event lists: src/session/events/event_parser_test.cc; options
-of record: src/cli/record/record_options_test.cc; damaged recordings: src/profile/perf_data_reader_test.cc.
+Here: arguments, and programs that cannot be started. Event lists: src/events/event_parser_test.cc; options
+of record: src/cli/record/record_options_test.cc; damaged recordings: src/profile/perf_data/perf_data_reader_test.cc.
 """
 import os
 import re

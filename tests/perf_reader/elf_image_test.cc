@@ -1,5 +1,5 @@
 // Symbols, lines and inlined functions of real files: whole, with a separate debug file, stripped.
-#include "profile/elf_image.h"
+#include "profile/symbols/elf_image.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "profile/build_id.h"
-#include "profile/symbolizer.h"
-#include "profile/test_recordings.h"
+#include "profile/perf_data/build_id.h"
+#include "profile/perf_data/test_recordings.h"
+#include "profile/symbols/symbolizer.h"
 #include "subject_recording.h"
 
 namespace zs::profile {

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "memory_recording.h"
-#include "profile/aggregate.h"
-#include "profile/data_objects.h"
-#include "profile/heat.h"
-#include "report/annotate_text.h"
-#include "report/memory_text.h"
+#include "profile/aggregate/aggregate.h"
+#include "profile/aggregate/heat.h"
+#include "profile/types/data_objects.h"
+#include "report/text/annotate_text.h"
+#include "report/text/memory_text.h"
 
 namespace zs::report {
 namespace {

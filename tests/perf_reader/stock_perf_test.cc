@@ -13,15 +13,15 @@
 #include <sstream>
 
 #include "memory_recording.h"
-#include "profile/aggregate.h"
-#include "profile/build_id.h"
-#include "profile/heat.h"
-#include "profile/perf_data_reader.h"
-#include "report/annotate_text.h"
-#include "report/header_text.h"
-#include "report/memory_text.h"
-#include "report/report_text.h"
-#include "report/script_text.h"
+#include "profile/aggregate/aggregate.h"
+#include "profile/aggregate/heat.h"
+#include "profile/perf_data/build_id.h"
+#include "profile/perf_data/perf_data_reader.h"
+#include "report/text/annotate_text.h"
+#include "report/text/header_text.h"
+#include "report/text/memory_text.h"
+#include "report/text/report_text.h"
+#include "report/text/script_text.h"
 #include "subject_recording.h"
 
 namespace zs {

@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <string>
 
-#include "profile/perf_data_writer.h"
-#include "profile/test_recordings.h"
+#include "profile/perf_data/perf_data_writer.h"
+#include "profile/perf_data/test_recordings.h"
 
 namespace zs::perf_reader {
 

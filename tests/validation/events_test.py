@@ -2,7 +2,7 @@
 """What each modelled event counts of loops whose count is known: docs/generated/published-events.md, and what `zeroskid list` says of it.
   events_test.py ZEROSKID KERNELS ROOT            the page has each modelled event of each CPU model, `list` says the same, and on the
                                                   default CPU model each count is where the page says
-  events_test.py ZEROSKID KERNELS ROOT --write    measures on all CPU models, writes the page and src/session/events/measured_errors.inc
+  events_test.py ZEROSKID KERNELS ROOT --write    measures on all CPU models, writes the page and src/events/measured_errors.inc
 """
 import collections
 import concurrent.futures
@@ -277,7 +277,7 @@ def write():
     head = ["| event | CPU model | reference | modelled | error | loop, source |", "|---|---|---|---|---|---|"]
     with open(page, "w", encoding="utf-8") as file:
         file.write(before + "\n".join([BEGIN, *head, *rows, END]) + rest.partition(END)[2])
-    with open(os.path.join(ROOT, "src/session/events/measured_errors.inc"), "w", encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "src/events/measured_errors.inc"), "w", encoding="utf-8") as file:
         file.write("// Made by tests/validation/events_test.py --write.\n")
         file.writelines(f'{{"{name}",\n "{said}"}},\n' for name, said in sorted(sentences.items()) if said != "no public figure found")
 

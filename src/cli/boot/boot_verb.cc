@@ -25,7 +25,7 @@
 #include "machine/state_text.h"
 #include "machine/vcpu/monitor.h"
 #include "machine/vcpu/vcpu.h"
-#include "report/json.h"
+#include "report/text/json.h"
 
 namespace zs::cli {
 namespace {

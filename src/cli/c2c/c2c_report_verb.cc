@@ -13,11 +13,11 @@
 #include "cli/command/say.h"
 #include "cli/command/words.h"
 #include "cli/report/recording_input.h"
-#include "profile/cache_lines.h"
-#include "report/c2c_text.h"
-#include "report/header_text.h"
-#include "report/range_text.h"
-#include "report/sharing_text.h"
+#include "profile/aggregate/cache_lines.h"
+#include "report/c2c/c2c_text.h"
+#include "report/c2c/range_text.h"
+#include "report/c2c/sharing_text.h"
+#include "report/text/header_text.h"
 
 namespace zs::cli {
 namespace {

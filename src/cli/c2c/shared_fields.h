@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "profile/access_types.h"
-#include "profile/data_objects.h"
-#include "profile/data_types.h"
-#include "profile/symbolizer.h"
-#include "report/shared_line.h"
-#include "session/process_sharing.h"
+#include "profile/symbols/symbolizer.h"
+#include "profile/types/access_types.h"
+#include "profile/types/data_objects.h"
+#include "profile/types/data_types.h"
+#include "report/c2c/shared_line.h"
+#include "session/recording/process_sharing.h"
 
 namespace zs::cli {
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "cli/c2c/shared_fields.h"
-#include "profile/data_objects.h"
-#include "session/core_choice.h"
+#include "profile/types/data_objects.h"
+#include "session/driver/core_choice.h"
 
 namespace zs::cli {
 namespace {

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "profile/address_space.h"
-#include "profile/perf_data_reader.h"
-#include "profile/symbolizer.h"
-#include "report/shared_line.h"
-#include "session/process_sharing.h"
+#include "profile/perf_data/address_space.h"
+#include "profile/perf_data/perf_data_reader.h"
+#include "profile/symbols/symbolizer.h"
+#include "report/c2c/shared_line.h"
+#include "session/recording/process_sharing.h"
 #include "uarch/core_model.h"
 
 namespace zs::cli {

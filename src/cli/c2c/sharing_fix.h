@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "report/shared_line.h"
+#include "report/c2c/shared_line.h"
 #include "uarch/memory_parameters.h"
 
 namespace zs::cli {

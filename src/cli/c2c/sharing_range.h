@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "cli/c2c/shared_lines.h"
 #include "cli/report/recording_input.h"
-#include "report/range_text.h"
+#include "report/c2c/range_text.h"
 #include "uarch/memory_parameters.h"
 
 namespace zs::cli {

@@ -7,7 +7,7 @@
 #include "cli/perf_events/perf_count.h"
 #include "cli/run/progress_line.h"
 #include "cli/stat/stat_totals.h"
-#include "session/config.h"
+#include "session/settings/config.h"
 
 namespace zs::cli {
 namespace {

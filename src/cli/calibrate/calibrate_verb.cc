@@ -16,7 +16,7 @@
 #include "cli/command/words.h"
 #include "cli/events/host_model.h"
 #include "cli/run/run_program.h"
-#include "report/fit.h"
+#include "report/text/fit.h"
 
 namespace zs::cli {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"
-#include "session/events/nearest_names.h"
+#include "events/nearest_names.h"
 
 namespace zs::cli {
 namespace {

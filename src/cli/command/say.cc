@@ -10,7 +10,7 @@
 
 #include "cli/command/exit_status.h"
 #include "cli/command/terminal.h"
-#include "report/fit.h"
+#include "report/text/fit.h"
 
 namespace zs::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/costs/costs.h"
-#include "session/config.h"
+#include "session/settings/config.h"
 
 namespace zs::cli {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "report/json.h"
+#include "report/text/json.h"
 #include "uarch/core_model.h"
 
 namespace zs::cli {

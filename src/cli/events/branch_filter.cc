@@ -6,7 +6,7 @@
 #include "arch/msrs.h"
 #include "base/items.h"
 #include "cli/command/words.h"
-#include "profile/perf_data.h"
+#include "profile/perf_data/perf_data.h"
 
 namespace zs::cli {
 namespace {

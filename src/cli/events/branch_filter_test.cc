@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "arch/msrs.h"
-#include "profile/perf_data.h"
+#include "profile/perf_data/perf_data.h"
 
 namespace zs::cli {
 namespace {

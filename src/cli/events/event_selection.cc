@@ -7,8 +7,8 @@
 #include "cli/command/say.h"
 #include "cli/events/host_model.h"
 #include "cli/events/pfm_names.h"
-#include "session/ibs_sampler.h"
-#include "session/pmu_driver.h"
+#include "session/driver/ibs_sampler.h"
+#include "session/driver/pmu_driver.h"
 
 namespace zs::cli {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "arch/cpu_model.h"
 #include "base/result.h"
-#include "session/config.h"
-#include "session/events/event_parser.h"
+#include "events/event_parser.h"
+#include "session/settings/config.h"
 
 namespace zs::cli {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "session/events/event_parser.h"
+#include "events/event_parser.h"
 
 namespace zs::cli {
 

@@ -7,8 +7,8 @@
 #include "arch/events/event.h"
 #include "base/items.h"
 #include "cli/command/words.h"
-#include "profile/perf_data.h"
-#include "session/wire.h"
+#include "profile/perf_data/perf_data.h"
+#include "session/wire/wire.h"
 
 namespace zs::cli {
 namespace {

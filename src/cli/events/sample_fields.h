@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "profile/recording.h"
-#include "session/config.h"
+#include "profile/perf_data/recording.h"
+#include "session/settings/config.h"
 
 namespace zs::cli {
 

@@ -4,7 +4,7 @@
 
 #include "arch/events/tables.h"
 #include "arch/msrs.h"
-#include "session/skid_replay.h"
+#include "session/driver/skid_replay.h"
 
 namespace zs::cli {
 namespace {

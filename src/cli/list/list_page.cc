@@ -12,13 +12,13 @@
 #include "arch/ibs.h"
 #include "base/check.h"
 #include "cli/command/words.h"
-#include "report/json.h"
-#include "session/branch_trace.h"
-#include "session/core_choice.h"
-#include "session/events/core_model_needs.h"
-#include "session/events/event_parser.h"
-#include "session/events/measured_error.h"
-#include "session/events/perf_names.h"
+#include "events/core_model_needs.h"
+#include "events/event_parser.h"
+#include "events/measured_error.h"
+#include "events/perf_names.h"
+#include "report/text/json.h"
+#include "session/driver/core_choice.h"
+#include "session/recording/branch_trace.h"
 
 namespace zs::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "arch/metrics/metric.h"
-#include "report/json.h"
+#include "report/text/json.h"
 
 namespace zs::cli {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "arch/cpu_model.h"
-#include "report/json.h"
+#include "report/text/json.h"
 
 namespace zs::cli {
 

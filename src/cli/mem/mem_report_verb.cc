@@ -7,9 +7,9 @@
 #include "cli/command/words.h"
 #include "cli/mem/mem_verb.h"
 #include "cli/report/recording_input.h"
-#include "profile/aggregate.h"
-#include "report/header_text.h"
-#include "report/memory_text.h"
+#include "profile/aggregate/aggregate.h"
+#include "report/text/header_text.h"
+#include "report/text/memory_text.h"
 
 namespace zs::cli {
 namespace {

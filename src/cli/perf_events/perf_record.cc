@@ -26,8 +26,8 @@
 #include "cli/run/run_program.h"
 #include "host/machine_facts.h"
 #include "host/open_events.h"
-#include "profile/event_attr.h"
-#include "profile/perf_data_writer.h"
+#include "profile/perf_data/event_attr.h"
+#include "profile/perf_data/perf_data_writer.h"
 
 namespace zs::cli {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "cli/perf_events/back_end.h"
-#include "profile/recording.h"
+#include "profile/perf_data/recording.h"
 
 namespace zs::cli {
 

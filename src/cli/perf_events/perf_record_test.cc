@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "profile/event_attr.h"
+#include "profile/perf_data/event_attr.h"
 
 namespace zs::cli {
 namespace {

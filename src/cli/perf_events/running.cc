@@ -7,7 +7,7 @@
 #include <string>
 
 #include "host/running_processes.h"
-#include "profile/kernel_symbols.h"
+#include "profile/symbols/kernel_symbols.h"
 
 namespace zs::cli {
 namespace {

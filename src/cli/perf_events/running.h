@@ -3,7 +3,7 @@
 
 #include "base/result.h"
 #include "cli/perf_events/back_end.h"
-#include "profile/perf_data_writer.h"
+#include "profile/perf_data/perf_data_writer.h"
 
 namespace zs::cli {
 

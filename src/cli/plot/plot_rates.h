@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "profile/window_rates.h"
+#include "profile/windows/window_rates.h"
 
 namespace zs::cli {
 

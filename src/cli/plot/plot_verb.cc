@@ -18,12 +18,12 @@
 #include "cli/command/verb.h"
 #include "cli/plot/plot_rates.h"
 #include "cli/report/recording_input.h"
-#include "profile/foreign_tables.h"
-#include "profile/window_table.h"
-#include "report/plot_figure.h"
-#include "report/plot_html.h"
-#include "report/plot_svg.h"
-#include "report/plot_text.h"
+#include "profile/windows/foreign_tables.h"
+#include "profile/windows/window_table.h"
+#include "report/plot/plot_figure.h"
+#include "report/plot/plot_html.h"
+#include "report/plot/plot_svg.h"
+#include "report/plot/plot_text.h"
 
 namespace zs::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "profile/record_packer.h"
+#include "profile/perf_data/record_packer.h"
 
 namespace zs::cli {
 

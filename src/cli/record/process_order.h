@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "session/wire.h"
+#include "session/wire/wire.h"
 
 namespace zs::cli {
 

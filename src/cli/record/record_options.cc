@@ -22,10 +22,10 @@
 #include "cli/record/compression_option.h"
 #include "cli/run/detail_choice.h"
 #include "host/memory_accesses.h"
-#include "profile/event_attr.h"
-#include "profile/perf_data.h"
-#include "session/pmu_plan.h"
-#include "session/wire.h"
+#include "profile/perf_data/event_attr.h"
+#include "profile/perf_data/perf_data.h"
+#include "session/driver/pmu_plan.h"
+#include "session/wire/wire.h"
 
 namespace zs::cli {
 namespace {

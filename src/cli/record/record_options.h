@@ -12,8 +12,8 @@
 #include "cli/record/last_branches.h"
 #include "cli/trace/trace_export.h"
 #include "cli/trace/trace_filter.h"
-#include "profile/recording.h"
-#include "session/config.h"
+#include "profile/perf_data/recording.h"
+#include "session/settings/config.h"
 
 namespace zs::cli {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/command/exit_status.h"
-#include "profile/perf_data.h"
+#include "profile/perf_data/perf_data.h"
 
 namespace zs::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "cli/record/process_order.h"
 #include "cli/run/collector.h"
 #include "cli/stat/stat_totals.h"
-#include "profile/perf_data_writer.h"
+#include "profile/perf_data/perf_data_writer.h"
 
 namespace zs::cli {
 

@@ -8,7 +8,7 @@
 
 #include <csignal>
 
-#include "profile/perf_data_reader.h"
+#include "profile/perf_data/perf_data_reader.h"
 
 namespace zs::cli {
 namespace {

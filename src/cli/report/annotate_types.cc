@@ -7,7 +7,7 @@
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"
 #include "cli/command/words.h"
-#include "profile/type_heat.h"
+#include "profile/aggregate/type_heat.h"
 
 namespace zs::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/report/recording_input.h"
-#include "report/type_text.h"
+#include "report/text/type_text.h"
 
 namespace zs::cli {
 

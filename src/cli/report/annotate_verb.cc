@@ -10,8 +10,8 @@
 #include "cli/command/verb.h"
 #include "cli/report/annotate_types.h"
 #include "cli/report/recording_input.h"
-#include "profile/heat.h"
-#include "report/annotate_text.h"
+#include "profile/aggregate/heat.h"
+#include "report/text/annotate_text.h"
 
 namespace zs::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"
 #include "cli/command/terminal.h"
-#include "profile/perf_data.h"
+#include "profile/perf_data/perf_data.h"
 
 namespace zs::cli {
 

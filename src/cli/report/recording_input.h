@@ -10,8 +10,8 @@
 #include "base/result.h"
 #include "cli/command/arguments.h"
 #include "cli/command/page.h"
-#include "profile/perf_data_reader.h"
-#include "profile/symbolizer.h"
+#include "profile/perf_data/perf_data_reader.h"
+#include "profile/symbols/symbolizer.h"
 
 namespace zs::cli {
 

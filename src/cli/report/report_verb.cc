@@ -13,10 +13,10 @@
 #include "cli/command/words.h"
 #include "cli/report/recording_input.h"
 #include "host/targets.h"
-#include "report/class_text.h"
-#include "report/header_text.h"
-#include "report/report_text.h"
-#include "report/skid_text.h"
+#include "report/text/class_text.h"
+#include "report/text/header_text.h"
+#include "report/text/report_text.h"
+#include "report/text/skid_text.h"
 
 namespace zs::cli {
 namespace {

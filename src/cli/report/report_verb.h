@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "profile/aggregate.h"
-#include "report/call_graph_text.h"
+#include "profile/aggregate/aggregate.h"
+#include "report/text/call_graph_text.h"
 
 namespace zs::cli {
 

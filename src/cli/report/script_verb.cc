@@ -7,9 +7,9 @@
 #include "cli/command/verb.h"
 #include "cli/command/words.h"
 #include "cli/report/recording_input.h"
-#include "report/header_text.h"
-#include "report/raw_text.h"
-#include "report/script_text.h"
+#include "report/text/header_text.h"
+#include "report/text/raw_text.h"
+#include "report/text/script_text.h"
 
 namespace zs::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "arch/records/bts.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"
-#include "session/unit_sums.h"
+#include "session/units/unit_sums.h"
 
 namespace zs::cli {
 namespace {

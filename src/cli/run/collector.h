@@ -13,7 +13,7 @@
 
 #include "cli/run/launch.h"
 #include "cli/run/own_signals.h"
-#include "session/wire.h"
+#include "session/wire/wire.h"
 
 namespace zs::cli {
 

@@ -11,8 +11,8 @@
 
 #include "cli/command/say.h"
 #include "cli/values/estimate.h"
-#include "profile/recording.h"
-#include "session/core_choice.h"
+#include "profile/perf_data/recording.h"
+#include "session/driver/core_choice.h"
 
 namespace zs::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include "arch/cpu_model.h"
 #include "base/result.h"
 #include "cli/run/run_options.h"
-#include "session/config.h"
-#include "session/unit_sums.h"
+#include "session/settings/config.h"
+#include "session/units/unit_sums.h"
 
 namespace zs::cli {
 

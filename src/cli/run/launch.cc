@@ -17,7 +17,7 @@
 #include "base/descriptor.h"
 #include "base/room_for_descriptors.h"
 #include "engine/loader/held_environment.h"
-#include "session/wire.h"
+#include "session/wire/wire.h"
 
 namespace zs::cli {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "cli/run/own_signals.h"
-#include "session/config.h"
+#include "session/settings/config.h"
 
 namespace zs::cli {
 

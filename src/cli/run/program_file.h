@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "profile/elf_image.h"
-#include "session/config.h"
+#include "profile/symbols/elf_image.h"
+#include "session/settings/config.h"
 
 namespace zs::cli {
 

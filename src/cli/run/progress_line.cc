@@ -12,7 +12,7 @@
 #include "cli/command/say.h"
 #include "cli/command/terminal.h"
 #include "cli/values/estimate.h"
-#include "report/fit.h"
+#include "report/text/fit.h"
 
 namespace zs::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "cli/run/program_file.h"
-#include "profile/code_places.h"
-#include "profile/elf_image.h"
+#include "profile/symbols/code_places.h"
+#include "profile/symbols/elf_image.h"
 
 namespace zs::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "session/config.h"
+#include "session/settings/config.h"
 
 namespace zs::cli {
 

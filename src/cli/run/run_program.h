@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/run/collector.h"
-#include "session/config.h"
+#include "session/settings/config.h"
 
 namespace zs::cli {
 

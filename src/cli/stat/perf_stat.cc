@@ -11,7 +11,7 @@
 #include "cli/perf_events/perf_count.h"
 #include "cli/run/run_program.h"
 #include "cli/stat/interval_page.h"
-#include "report/fit.h"
+#include "report/text/fit.h"
 
 namespace zs::cli {
 namespace {

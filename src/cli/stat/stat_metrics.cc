@@ -5,7 +5,7 @@
 #include "base/items.h"
 #include "cli/events/pfm_names.h"
 #include "cli/stat/perf_rates.h"
-#include "session/events/nearest_names.h"
+#include "events/nearest_names.h"
 
 namespace zs::cli {
 namespace {

@@ -11,8 +11,8 @@
 #include "arch/cpu_model.h"
 #include "base/result.h"
 #include "cli/stat/stat_page.h"
-#include "profile/counted_metric.h"
-#include "session/events/event_parser.h"
+#include "events/event_parser.h"
+#include "profile/windows/counted_metric.h"
 
 namespace zs::cli {
 

@@ -10,8 +10,8 @@
 #include "cli/events/event_selection.h"
 #include "cli/run/detail_choice.h"
 #include "cli/stat/perf_stat.h"
-#include "session/pmu_plan.h"
-#include "session/warm_up_error.h"
+#include "session/driver/pmu_plan.h"
+#include "session/recording/warm_up_error.h"
 
 namespace zs::cli {
 namespace {

@@ -19,7 +19,7 @@
 #include "cli/stat/stat_page.h"
 #include "cli/stat/window_options.h"
 #include "cli/stat/window_page.h"
-#include "session/config.h"
+#include "session/settings/config.h"
 
 namespace zs::cli {
 

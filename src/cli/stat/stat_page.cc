@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "cli/command/say.h"
-#include "report/json.h"
+#include "report/text/json.h"
 
 namespace zs::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/stat/stat_totals.h"
 #include "cli/values/estimate.h"
 #include "cli/values/stat_metric.h"
-#include "profile/window_table.h"
+#include "profile/windows/window_table.h"
 
 namespace zs::cli {
 

@@ -7,7 +7,7 @@
 
 #include "cli/command/say.h"
 #include "cli/stat/window_rows.h"
-#include "report/json.h"
+#include "report/text/json.h"
 
 namespace zs::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/stat/stat_page.h"
-#include "session/wire.h"
+#include "session/wire/wire.h"
 
 namespace zs::cli {
 

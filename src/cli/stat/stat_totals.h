@@ -1,4 +1,4 @@
-// Adds up what the threads of a program counted, and what units of it told (session/unit_sums.h).
+// Adds up what the threads of a program counted, and what units of it told (session/units/unit_sums.h).
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/run/collector.h"
-#include "session/unit_sums.h"
+#include "session/units/unit_sums.h"
 
 namespace zs::cli {
 

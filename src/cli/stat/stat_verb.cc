@@ -26,7 +26,7 @@
 #include "cli/stat/stat_totals.h"
 #include "cli/stat/window_page.h"
 #include "cli/stat/window_rows.h"
-#include "report/fit.h"
+#include "report/text/fit.h"
 
 namespace zs::cli {
 namespace {

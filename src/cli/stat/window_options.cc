@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "cli/events/event_selection.h"
 #include "cli/events/skid_option.h"
-#include "session/adaptive_period.h"
+#include "session/driver/adaptive_period.h"
 
 namespace zs::cli {
 namespace {

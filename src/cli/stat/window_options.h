@@ -7,7 +7,7 @@
 
 #include "arch/cpu_model.h"
 #include "base/result.h"
-#include "session/config.h"
+#include "session/settings/config.h"
 
 namespace zs::cli {
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "cli/command/say.h"
-#include "report/json.h"
-#include "session/adaptive_period.h"
+#include "report/text/json.h"
+#include "session/driver/adaptive_period.h"
 
 namespace zs::cli {
 namespace {

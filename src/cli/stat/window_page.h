@@ -6,8 +6,8 @@
 
 #include "cli/values/estimate.h"
 #include "cli/values/stat_metric.h"
-#include "profile/window_table.h"
-#include "session/unit_sums.h"
+#include "profile/windows/window_table.h"
+#include "session/units/unit_sums.h"
 
 namespace zs::cli {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cli/run/collector.h"
-#include "profile/window_table.h"
-#include "session/unit_sums.h"
+#include "profile/windows/window_table.h"
+#include "session/units/unit_sums.h"
 
 namespace zs::cli {
 

@@ -9,7 +9,7 @@
 #include "arch/metrics/metric.h"
 #include "cli/command/say.h"
 #include "cli/events/pfm_names.h"
-#include "report/json.h"
+#include "report/text/json.h"
 
 namespace zs::cli {
 namespace {

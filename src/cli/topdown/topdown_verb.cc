@@ -23,8 +23,8 @@
 #include "cli/stat/stat_options.h"
 #include "cli/stat/stat_totals.h"
 #include "cli/topdown/topdown_page.h"
-#include "report/fit.h"
-#include "session/pmu_plan.h"
+#include "report/text/fit.h"
+#include "session/driver/pmu_plan.h"
 
 namespace zs::cli {
 namespace {

@@ -15,8 +15,8 @@
 #include "base/items.h"
 #include "cli/run/program_file.h"
 #include "cli/run/region_options.h"
-#include "profile/code_places.h"
-#include "profile/elf_image.h"
+#include "profile/symbols/code_places.h"
+#include "profile/symbols/elf_image.h"
 
 namespace zs::cli {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "cli/command/command_line.h"
-#include "session/config.h"
+#include "session/settings/config.h"
 
 namespace zs::cli {
 

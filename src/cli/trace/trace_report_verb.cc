@@ -6,7 +6,7 @@
 #include "cli/command/say.h"
 #include "cli/report/recording_input.h"
 #include "cli/trace/trace_verb.h"
-#include "report/header_text.h"
+#include "report/text/header_text.h"
 #include "report/trace/calls_text.h"
 
 namespace zs::cli {

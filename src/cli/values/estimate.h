@@ -1,5 +1,5 @@
 // Numbers of a run of which only units were modelled, and how sure they are: counts of events and whatever is computed
-// from several of them (session/unit_sums.h). Columns are those that a verb prints, of which some are estimates and
+// from several of them (session/units/unit_sums.h). Columns are those that a verb prints, of which some are estimates and
 // others are exact.
 #pragma once
 
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cli/values/stat_metric.h"
-#include "session/unit_sums.h"
-#include "session/warm_up_error.h"
+#include "session/recording/warm_up_error.h"
+#include "session/units/unit_sums.h"
 
 namespace zs::cli {
 

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "report/json.h"
-#include "report/plot_figure.h"
+#include "report/plot/plot_figure.h"
+#include "report/text/json.h"
 
 namespace zs::cli {
 

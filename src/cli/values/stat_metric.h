@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "profile/counted_metric.h"
-#include "profile/window_table.h"
-#include "report/json.h"
+#include "profile/windows/counted_metric.h"
+#include "profile/windows/window_table.h"
+#include "report/text/json.h"
 
 namespace zs::cli {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "profile/file_traces.h"
+#include "profile/perf_data/file_traces.h"
 
 namespace zs::report {
 

@@ -11,9 +11,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "profile/address_space.h"
-#include "profile/records.h"
-#include "profile/symbolizer.h"
+#include "profile/perf_data/address_space.h"
+#include "profile/perf_data/records.h"
+#include "profile/symbols/symbolizer.h"
 #include "report/trace/steps.h"
 
 namespace zs::report {

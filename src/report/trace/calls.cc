@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "profile/file_traces.h"
+#include "profile/perf_data/file_traces.h"
 
 namespace zs::report {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/units.h"
-#include "report/color.h"
-#include "report/fit.h"
-#include "report/percent.h"
+#include "report/text/color.h"
+#include "report/text/fit.h"
+#include "report/text/percent.h"
 
 namespace zs::report {
 namespace {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "isa/decode.h"
-#include "profile/address_space.h"
-#include "profile/frames.h"
-#include "profile/symbolizer.h"
+#include "profile/perf_data/address_space.h"
+#include "profile/symbols/frames.h"
+#include "profile/symbols/symbolizer.h"
 
 namespace zs::report {
 

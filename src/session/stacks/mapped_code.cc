@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "session/mapped_file.h"
+#include "session/settings/mapped_file.h"
 
 namespace zs::session {
 namespace {

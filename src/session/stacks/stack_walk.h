@@ -18,7 +18,7 @@
 #include "arch/retired.h"
 #include "engine/observer.h"
 #include "isa/decode.h"
-#include "session/program_memory.h"
+#include "session/memory/program_memory.h"
 #include "session/stacks/code_rule.h"
 #include "session/stacks/frame_rule.h"
 #include "session/stacks/mapped_code.h"

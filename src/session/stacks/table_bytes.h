@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "session/program_memory.h"
+#include "session/memory/program_memory.h"
 
 namespace zs::session {
 

@@ -1,0 +1,412 @@
+// perf.data as stock perf 6.1 reads it: the file header, event attributes, record types, sample fields and features.
+// Facts only; perf_data_writer.h and perf_data_reader.h act on them.
+// source: Linux 6.1, uapi perf_event.h and the documentation page "perf.data-file-format"; every layout here was read
+//         back through stock perf 6.1 (tests/perf_reader).
+// Everything is little-endian. A record is 8-byte aligned and at most 65535 bytes long.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/bytes.h"
+
+namespace zs::profile::perf {
+
+// ---- the file ----------------------------------------------------------------------------------------------------
+
+inline constexpr std::uint64_t kMagic = 0x32454C4946524550;           // "PERFILE2"
+inline constexpr std::uint64_t kMagicBigEndian = 0x50455246494C4532;  // the same bytes, written by a big-endian perf
+inline constexpr std::uint64_t kMagicVersion1 = 0x454C494646524550;   // "PERFFILE": perf before 2.6.37
+inline constexpr std::uint64_t kPipeHeaderBytes = 16;  // the header of the pipe format: magic, and this number
+
+struct Section {
+  std::uint64_t offset = 0, size = 0;
+  std::uint64_t end() const { return offset + size; }
+};
+
+struct FileHeader {
+  std::uint64_t magic = kMagic;
+  std::uint64_t header_bytes = 104;    // 08h; kPipeHeaderBytes in the pipe format, which has no sections
+  std::uint64_t attr_entry_bytes = 0;  // 10h  attr.size + sizeof(Section)
+  Section attrs;                       // 18h  one entry per event: attr, then the section of its ids
+  Section data;                        // 28h  records back to back; the feature table begins where they end
+  Section event_types;                 // 38h  obsolete
+  std::uint64_t features[4] = {};      // 48h  bitmap of Feature
+};
+static_assert(WireLayout<FileHeader> && sizeof(FileHeader) == 104);
+static_assert(offsetof(FileHeader, data) == 0x28 && offsetof(FileHeader, features) == 0x48);
+
+// ---- events ------------------------------------------------------------------------------------------------------
+
+enum class EventType : std::uint32_t { Hardware, Software, Tracepoint, HardwareCache, Raw, Breakpoint };
+
+/// Of the PMU intel_bts. chosen: the kernel deals out the numbers behind its own types as PMUs register; a file says
+/// which is whose in PMU_MAPPINGS and, of a trace, in AUXTRACE_INFO.
+inline constexpr std::uint32_t kBranchTraceType = 6;
+
+/// A bit, or some, of a word that a recording carries, with the name perf prints for it.
+struct Flag {
+  std::uint64_t bits;
+  std::string_view name;
+  constexpr operator std::uint64_t() const { return bits; }  // NOLINT(google-explicit-constructor): it is its bits
+};
+constexpr Flag flag(unsigned bit, std::string_view name) { return {std::uint64_t{1} << bit, name}; }
+
+// clang-format off
+/// struct perf_event_attr.
+struct EventAttr {
+  std::uint32_t type = 0;
+  std::uint32_t size = 128;
+  std::uint64_t config = 0;                    // 08h
+  std::uint64_t sample_period = 0;             // 10h  or frequency in Hz, if attr_flag::frequency
+  std::uint64_t sample_type = 0;               // 18h  of sample_field
+  std::uint64_t read_format = 0;               // 20h  of read_format
+  std::uint64_t flags = 0;                     // 28h  of attr_flag
+  std::uint32_t wakeup = 0, bp_type = 0;       // 30h
+  std::uint64_t config1 = 0, config2 = 0;      // 38h
+  std::uint64_t branch_sample_type = 0;        // 48h  of branch_filter
+  std::uint64_t sample_regs_user = 0;          // 50h  mask of Register
+  std::uint32_t sample_stack_user = 0;         // 58h  bytes
+  std::int32_t clockid = 0;
+  std::uint64_t sample_regs_intr = 0;          // 60h  mask of Register
+  std::uint32_t aux_watermark = 0;
+  std::uint16_t sample_max_stack = 0, reserved2 = 0;
+  std::uint32_t aux_sample_size = 0, reserved3 = 0;
+  std::uint64_t sig_data = 0;                  // 78h
+};
+static_assert(WireLayout<EventAttr> && sizeof(EventAttr) == 128);
+static_assert(offsetof(EventAttr, branch_sample_type) == 0x48 && offsetof(EventAttr, sample_regs_intr) == 0x60);
+inline constexpr std::uint32_t kOldestAttrBytes = 64;
+
+namespace attr_flag {
+inline constexpr Flag disabled                 = flag( 0, "disabled");
+inline constexpr Flag inherit                  = flag( 1, "inherit");
+inline constexpr Flag pinned                   = flag( 2, "pinned");
+inline constexpr Flag exclusive                = flag( 3, "exclusive");
+inline constexpr Flag exclude_user             = flag( 4, "exclude_user");
+inline constexpr Flag exclude_kernel           = flag( 5, "exclude_kernel");
+inline constexpr Flag exclude_hypervisor       = flag( 6, "exclude_hv");
+inline constexpr Flag exclude_idle             = flag( 7, "exclude_idle");
+inline constexpr Flag mmap                     = flag( 8, "mmap");
+inline constexpr Flag comm                     = flag( 9, "comm");
+inline constexpr Flag frequency                = flag(10, "freq");
+inline constexpr Flag inherit_stat             = flag(11, "inherit_stat");
+inline constexpr Flag enable_on_exec           = flag(12, "enable_on_exec");
+inline constexpr Flag task                     = flag(13, "task");
+inline constexpr Flag watermark                = flag(14, "watermark");
+inline constexpr Flag mmap_data                = flag(17, "mmap_data");
+inline constexpr Flag sample_id_all            = flag(18, "sample_id_all");
+inline constexpr Flag exclude_host             = flag(19, "exclude_host");
+inline constexpr Flag exclude_guest            = flag(20, "exclude_guest");
+inline constexpr Flag exclude_callchain_kernel = flag(21, "exclude_callchain_kernel");
+inline constexpr Flag exclude_callchain_user   = flag(22, "exclude_callchain_user");
+inline constexpr Flag mmap2                    = flag(23, "mmap2");
+inline constexpr Flag comm_exec                = flag(24, "comm_exec");
+inline constexpr Flag use_clockid              = flag(25, "use_clockid");
+inline constexpr Flag context_switch           = flag(26, "context_switch");
+inline constexpr Flag write_backward           = flag(27, "write_backward");
+inline constexpr Flag namespaces               = flag(28, "namespaces");
+inline constexpr Flag ksymbol                  = flag(29, "ksymbol");
+inline constexpr Flag bpf_event                = flag(30, "bpf_event");
+inline constexpr Flag aux_output               = flag(31, "aux_output");
+inline constexpr Flag cgroup                   = flag(32, "cgroup");
+inline constexpr Flag text_poke                = flag(33, "text_poke");
+inline constexpr Flag build_id                 = flag(34, "build_id");
+inline constexpr Flag inherit_thread           = flag(35, "inherit_thread");
+inline constexpr Flag remove_on_exec           = flag(36, "remove_on_exec");
+inline constexpr Flag sigtrap                  = flag(37, "sigtrap");
+inline constexpr Flag all[] = {
+    disabled, inherit, pinned, exclusive, exclude_user, exclude_kernel, exclude_hypervisor, exclude_idle, mmap,
+    comm, frequency, inherit_stat, enable_on_exec, task, watermark, mmap_data, sample_id_all, exclude_host,
+    exclude_guest, exclude_callchain_kernel, exclude_callchain_user, mmap2, comm_exec, use_clockid, context_switch,
+    write_backward, namespaces, ksymbol, bpf_event, aux_output, cgroup, text_poke, build_id, inherit_thread,
+    remove_on_exec, sigtrap};
+inline constexpr unsigned precise_shift = 15;  // bits 15 and 16: precise_ip, how many p
+}  // namespace attr_flag
+
+namespace read_format {
+inline constexpr Flag total_time_enabled = flag( 0, "TOTAL_TIME_ENABLED");
+inline constexpr Flag total_time_running = flag( 1, "TOTAL_TIME_RUNNING");
+inline constexpr Flag id                 = flag( 2, "ID");
+inline constexpr Flag group              = flag( 3, "GROUP");
+inline constexpr Flag lost               = flag( 4, "LOST");
+inline constexpr Flag all[] = {
+    total_time_enabled, total_time_running, id, group, lost};
+inline constexpr std::uint64_t defined = (std::uint64_t{1} << 5) - 1;
+}  // namespace read_format
+
+namespace branch_filter {
+inline constexpr Flag user           = flag( 0, "USER");
+inline constexpr Flag kernel         = flag( 1, "KERNEL");
+inline constexpr Flag hypervisor     = flag( 2, "HV");
+inline constexpr Flag any            = flag( 3, "ANY");
+inline constexpr Flag any_call       = flag( 4, "ANY_CALL");
+inline constexpr Flag any_return     = flag( 5, "ANY_RETURN");
+inline constexpr Flag indirect_call  = flag( 6, "IND_CALL");
+inline constexpr Flag abort_tx       = flag( 7, "ABORT_TX");
+inline constexpr Flag in_tx          = flag( 8, "IN_TX");
+inline constexpr Flag no_tx          = flag( 9, "NO_TX");
+inline constexpr Flag conditional    = flag(10, "COND");
+inline constexpr Flag call_stack     = flag(11, "CALL_STACK");
+inline constexpr Flag indirect_jump  = flag(12, "IND_JUMP");
+inline constexpr Flag call           = flag(13, "CALL");
+inline constexpr Flag no_flags       = flag(14, "NO_FLAGS");
+inline constexpr Flag no_cycles      = flag(15, "NO_CYCLES");
+inline constexpr Flag type_save      = flag(16, "TYPE_SAVE");
+inline constexpr Flag hardware_index = flag(17, "HW_INDEX");
+inline constexpr Flag privilege_save = flag(18, "PRIV_SAVE");
+inline constexpr Flag counters       = flag(19, "COUNTERS");  // Linux 6.8: a word of each entry follows the entries
+inline constexpr Flag all[] = {
+    user, kernel, hypervisor, any, any_call, any_return, indirect_call, abort_tx, in_tx, no_tx, conditional,
+    call_stack, indirect_jump, call, no_flags, no_cycles, type_save, hardware_index, privilege_save, counters};
+inline constexpr std::uint64_t defined = (std::uint64_t{1} << 20) - 1;
+}  // namespace branch_filter
+// clang-format on
+
+// ---- records -----------------------------------------------------------------------------------------------------
+
+// clang-format off
+enum class RecordType : std::uint32_t {
+  Mmap = 1, Lost = 2, Comm = 3, Exit = 4, Throttle = 5, Unthrottle = 6, Fork = 7, Read = 8, Sample = 9, Mmap2 = 10,
+  Aux = 11, ItraceStart = 12, LostSamples = 13, Switch = 14, SwitchCpuWide = 15, Namespaces = 16, Ksymbol = 17,
+  BpfEvent = 18, Cgroup = 19, TextPoke = 20, AuxOutputHwId = 21,
+  HeaderAttr = 64, EventType = 65, TracingData = 66, BuildId = 67, FinishedRound = 68, IdIndex = 69,
+  AuxtraceInfo = 70, Auxtrace = 71, AuxtraceError = 72, ThreadMap = 73, CpuMap = 74, StatConfig = 75, Stat = 76,
+  StatRound = 77, EventUpdate = 78, TimeConv = 79, HeaderFeature = 80, Compressed = 81, FinishedInit = 82,
+  Compressed2 = 83,  // Linux 6.15: the size of what is compressed is said, padding follows
+};
+// clang-format on
+inline constexpr std::uint32_t kFirstUserRecord = 64;  // from here on no sample_id trailer
+constexpr bool is_known_record(std::uint32_t type) {
+  return (type >= static_cast<std::uint32_t>(RecordType::Mmap) &&
+          type <= static_cast<std::uint32_t>(RecordType::AuxOutputHwId)) ||
+         (type >= kFirstUserRecord && type <= static_cast<std::uint32_t>(RecordType::Compressed2));
+}
+
+struct RecordHeader {
+  std::uint32_t type = 0;
+  std::uint16_t misc = 0;
+  std::uint16_t size = 0;  // of the whole record, this header included
+};
+static_assert(WireLayout<RecordHeader> && sizeof(RecordHeader) == 8);
+inline constexpr std::size_t kMaxRecordBytes = 65528;  // the largest multiple of 8 that `size` holds
+
+namespace misc {
+inline constexpr std::uint16_t cpumode_mask = 7, kernel = 1, user = 2, hypervisor = 3, guest_kernel = 4, guest_user = 5,
+                               comm_exec = 1u << 13, mmap_data = 1u << 13, exact_ip = 1u << 14,
+                               mmap_build_id = 1u << 14, build_id_size = 1u << 15;
+}
+
+/// FORK and EXIT.
+struct TaskBody {
+  std::uint32_t pid = 0, ppid = 0, tid = 0, ptid = 0;
+  std::uint64_t time = 0;
+};
+static_assert(WireLayout<TaskBody> && sizeof(TaskBody) == 24);
+
+/// MMAP2 up to its file name; 24 bytes in the middle are one of two things.
+struct Mmap2Place {
+  std::uint32_t pid = 0, tid = 0;
+  std::uint64_t address = 0, length = 0, page_offset = 0;
+};
+struct Mmap2Inode {
+  std::uint32_t major = 0, minor = 0;
+  std::uint64_t inode = 0, generation = 0;
+};
+struct Mmap2BuildId {  // misc::mmap_build_id
+  std::uint8_t size = 0, zero[3] = {};
+  std::uint8_t bytes[20] = {};
+};
+struct Mmap2Access {
+  std::uint32_t protection = 0, flags = 0;
+};
+static_assert(WireLayout<Mmap2Place> && sizeof(Mmap2Place) == 32);
+static_assert(sizeof(Mmap2Inode) == 24 && sizeof(Mmap2BuildId) == 24 && WireLayout<Mmap2Inode>);
+
+/// One record of the BUILD_ID feature, up to its file name. The type field of the header is not read.
+struct BuildIdBody {
+  std::int32_t pid = -1;  // -1: the host
+  std::uint8_t bytes[20] = {};
+  std::uint8_t size = 0, zero[3] = {};
+};
+static_assert(WireLayout<BuildIdBody> && sizeof(BuildIdBody) == 28);
+
+// ---- samples -----------------------------------------------------------------------------------------------------
+
+/// Bits of sample_type. The fields stand in a SAMPLE in the order of the table in perf_data_reader.cc, not of the bits.
+// clang-format off
+namespace sample_field {
+inline constexpr Flag ip               = flag( 0, "IP");
+inline constexpr Flag tid              = flag( 1, "TID");
+inline constexpr Flag time             = flag( 2, "TIME");
+inline constexpr Flag address          = flag( 3, "ADDR");
+inline constexpr Flag read             = flag( 4, "READ");
+inline constexpr Flag callchain        = flag( 5, "CALLCHAIN");
+inline constexpr Flag id               = flag( 6, "ID");
+inline constexpr Flag cpu              = flag( 7, "CPU");
+inline constexpr Flag period           = flag( 8, "PERIOD");
+inline constexpr Flag stream_id        = flag( 9, "STREAM_ID");
+inline constexpr Flag raw              = flag(10, "RAW");
+inline constexpr Flag branch_stack     = flag(11, "BRANCH_STACK");
+inline constexpr Flag regs_user        = flag(12, "REGS_USER");
+inline constexpr Flag stack_user       = flag(13, "STACK_USER");
+inline constexpr Flag weight           = flag(14, "WEIGHT");
+inline constexpr Flag data_source      = flag(15, "DATA_SRC");
+inline constexpr Flag identifier       = flag(16, "IDENTIFIER");
+inline constexpr Flag transaction      = flag(17, "TRANSACTION");
+inline constexpr Flag regs_intr        = flag(18, "REGS_INTR");
+inline constexpr Flag physical_address = flag(19, "PHYS_ADDR");
+inline constexpr Flag aux              = flag(20, "AUX");
+inline constexpr Flag cgroup           = flag(21, "CGROUP");
+inline constexpr Flag data_page_size   = flag(22, "DATA_PAGE_SIZE");
+inline constexpr Flag code_page_size   = flag(23, "CODE_PAGE_SIZE");
+inline constexpr Flag weight_struct    = flag(24, "WEIGHT_STRUCT");
+inline constexpr Flag all[] = {
+    ip, tid, time, address, read, callchain, id, cpu, period, stream_id, raw, branch_stack, regs_user, stack_user,
+    weight, data_source, identifier, transaction, regs_intr, physical_address, aux, cgroup, data_page_size,
+    code_page_size, weight_struct};
+inline constexpr std::uint64_t defined = (std::uint64_t{1} << 25) - 1;
+}  // namespace sample_field
+// clang-format on
+
+/// sample_field::weight_struct. Instead of a u64 (sample_field::weight), whose low half is the first of these.
+struct Weight {
+  std::uint32_t access = 0;       // core cycles of the access
+  std::uint16_t instruction = 0;  // of the instruction, where the processor tells both
+  std::uint16_t retirement = 0;
+};
+static_assert(WireLayout<Weight> && sizeof(Weight) == 8);
+
+/// Entries of a callchain that are no addresses: what follows is in this mode.
+inline constexpr std::uint64_t kContextKernel = static_cast<std::uint64_t>(-128);
+inline constexpr std::uint64_t kContextUser = static_cast<std::uint64_t>(-512);
+inline constexpr std::uint64_t kContextMax = static_cast<std::uint64_t>(-4095);  // at or above: a marker
+
+/// The flags word of a branch stack entry.
+namespace branch_flag {
+inline constexpr std::uint64_t mispredicted = 1u << 0, predicted = 1u << 1, in_transaction = 1u << 2, abort = 1u << 3;
+inline constexpr unsigned cycles_shift = 4, type_shift = 20, speculation_shift = 24;
+inline constexpr std::uint64_t cycles_mask = 0xFFFF, type_mask = 0xF, speculation_mask = 3;
+}  // namespace branch_flag
+
+/// Branch types as branch stack entries carry them (branch_filter::type_save).
+// clang-format off
+enum class BranchType : std::uint8_t {
+  Unknown, Conditional, Unconditional, Indirect, Call, IndirectCall, Return, Syscall, SysReturn, ConditionalCall,
+  ConditionalReturn, ExceptionReturn, Interrupt,
+};
+inline constexpr std::string_view kBranchTypeNames[] = {
+    "N/A", "COND", "UNCOND", "IND", "CALL", "IND_CALL", "RET", "SYSCALL", "SYSRET", "COND_CALL", "COND_RET", "ERET",
+    "IRQ", "SERROR", "NO_TX", "EXT"};
+// clang-format on
+
+struct BranchEntry {
+  std::uint64_t from = 0, to = 0, flags = 0;
+};
+static_assert(WireLayout<BranchEntry> && sizeof(BranchEntry) == 24);
+
+/// Registers, by bit number of sample_regs_intr and sample_regs_user, in the order they stand in a sample.
+// clang-format off
+enum class Register : std::uint8_t {
+  Ax, Bx, Cx, Dx, Si, Di, Bp, Sp, Ip, Flags, Cs, Ss, Ds, Es, Fs, Gs, R8, R9, R10, R11, R12, R13, R14, R15,
+};
+// clang-format on
+inline constexpr std::size_t kNamedRegisters = 24;
+inline constexpr std::string_view kRegisterNames[kNamedRegisters] = {
+    "AX", "BX", "CX", "DX", "SI", "DI", "BP",  "SP",  "IP",  "FLAGS", "CS",  "SS",
+    "DS", "ES", "FS", "GS", "R8", "R9", "R10", "R11", "R12", "R13",   "R14", "R15"};
+inline constexpr std::uint64_t kAllGeneralRegisters = 0xFF03FF;  // AX..SP, IP, FLAGS, R8..R15: what PEBS has
+enum class RegisterAbi : std::uint64_t { None, Bits32, Bits64 };
+
+// ---- features ----------------------------------------------------------------------------------------------------
+
+// clang-format off
+enum class Feature : std::uint32_t {
+  TracingData = 1, BuildId, Hostname, OsRelease, Version, Arch, CpuCount, CpuDescription, CpuId, TotalMemory,
+  CommandLine, EventDescription, CpuTopology, NumaTopology, BranchStack, PmuMappings, GroupDescription, Auxtrace, Stat,
+  Cache, SampleTime, MemoryTopology, ClockId, DirFormat, BpfProgInfo, BpfBtf, Compressed, CpuPmuCaps, ClockData,
+  HybridTopology, PmuCaps,
+};
+/// As perf lists them, by bit; a file without one is said to miss it.
+inline constexpr std::string_view kFeatureNames[] = {
+    "", "TRACING_DATA", "BUILD_ID", "HOSTNAME", "OSRELEASE", "VERSION", "ARCH", "NRCPUS", "CPUDESC", "CPUID",
+    "TOTAL_MEM", "CMDLINE", "EVENT_DESC", "CPU_TOPOLOGY", "NUMA_TOPOLOGY", "BRANCH_STACK", "PMU_MAPPINGS",
+    "GROUP_DESC", "AUXTRACE", "STAT", "CACHE", "SAMPLE_TIME", "MEM_TOPOLOGY", "CLOCKID", "DIR_FORMAT",
+    "BPF_PROG_INFO", "BPF_BTF", "COMPRESSED", "CPU_PMU_CAPS", "CLOCK_DATA", "HYBRID_TOPOLOGY", "PMU_CAPS"};
+// clang-format on
+static_assert(static_cast<int>(Feature::SampleTime) == 21 && static_cast<int>(Feature::PmuCaps) == 31);
+inline constexpr std::size_t kStringAlignment = 64;  // a feature's string: u32 length, then NUL-padded to this
+
+// ---- what zeroskid adds ------------------------------------------------------------------------------------------
+
+/// AUXTRACE_INFO of a branch trace. source: perf's intel_bts decoder: what it takes from the words, and that times are
+/// told to be clock ticks by shift, multiplier and zero; here they are nanoseconds already.
+struct BranchTraceInfo {
+  std::uint32_t kind = kIntelBts, reserved = 0;
+  std::uint64_t pmu_type = kBranchTraceType;
+  std::uint64_t time_shift = 0, time_multiplier = 1, time_zero = 0, has_time_zero = 1;
+  std::uint64_t snapshot = 0;
+
+  static constexpr std::uint32_t kIntelBts = 2;
+};
+static_assert(WireLayout<BranchTraceInfo> && sizeof(BranchTraceInfo) == 56);
+
+/// AUXTRACE: the bytes of the trace follow the record, and are not in its size.
+struct AuxtraceBody {
+  std::uint64_t bytes = 0, offset = 0;  // offset: of these in all bytes of their queue
+  std::uint64_t reference = 0;          // when, in ticks
+  std::uint32_t queue = 0, tid = 0, cpu = 0, reserved = 0;
+
+  static constexpr std::uint32_t kNoCpu = 0xFFFF'FFFF;
+};
+static_assert(WireLayout<AuxtraceBody> && sizeof(AuxtraceBody) == 40);
+
+/// AUX: that so much was traced, among the other records of its time.
+struct AuxBody {
+  std::uint64_t offset = 0, bytes = 0, flags = 0;
+
+  static constexpr std::uint64_t kTruncated = 1;  // of flags: there was no room for all of it
+};
+static_assert(WireLayout<AuxBody> && sizeof(AuxBody) == 24);
+
+/// A note: a key and a value, for people. It travels as record type 65 (EVENT_TYPE), obsolete, which perf
+/// accepts for the sake of old files and ignores without a word. Its first word was an event id; here it is a magic.
+struct NoteBody {
+  std::uint64_t magic = kNoteMagic;
+  std::uint32_t stage = 0;       // 0: known when the recording began; 1: when it ended
+  std::uint32_t text_bytes = 0;  // of key, NUL, value; padding to 8 bytes follows
+
+  static constexpr std::uint64_t kNoteMagic = 0x44494B534F52455A;  // "ZEROSKID"
+  // Other values of `stage` are other things than notes, and text_bytes is 0.
+  static constexpr std::uint32_t kHeapBlock = 2;        // HeapBlockBody, then the addresses of its site
+  static constexpr std::uint32_t kBlocksOfSamples = 3;  // BlocksOfSamplesBody, then a number for each sample
+  static constexpr std::uint32_t kSharing = 4;          // SharingBody, then bytes
+};
+static_assert(WireLayout<NoteBody> && sizeof(NoteBody) == 16);
+
+/// A block of a program's heap that some sample's address lies in. The n-th of a file is number n, from 1.
+struct HeapBlockBody {
+  std::uint64_t number = 0, start = 0, size = 0;  // number: in its process
+  std::uint32_t pid = 0;
+  std::uint32_t site = 0;  // how many addresses follow, of 8 bytes
+};
+static_assert(WireLayout<HeapBlockBody> && sizeof(HeapBlockBody) == 32);
+
+/// Which blocks samples lie in: u32 number of each, 0 for none; an odd one is followed by a u32 0.
+struct BlocksOfSamplesBody {
+  std::uint64_t first = 0;  // the how-manieth SAMPLE record of the file the first number is of, from 0
+  std::uint32_t count = 0, zero = 0;
+};
+static_assert(WireLayout<BlocksOfSamplesBody> && sizeof(BlocksOfSamplesBody) == 16);
+
+/// A part of what is known of the lines that a process's threads fought over (session/recording/process_sharing.h). Parts come in
+/// their order.
+struct SharingBody {
+  std::uint32_t pid = 0;
+  std::uint32_t part = 0, parts = 0;  // this one's number, from 0; how many
+  std::uint32_t bytes = 0;            // that follow, and zeros up to a multiple of 8
+};
+static_assert(WireLayout<SharingBody> && sizeof(SharingBody) == 16);
+
+}  // namespace zs::profile::perf

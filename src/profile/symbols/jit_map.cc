@@ -1,0 +1,92 @@
+#include "profile/symbols/jit_map.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <vector>
+
+namespace zs::profile {
+namespace {
+
+struct JitLine {
+  std::uint64_t start = 0, size = 0;
+  std::string_view name;
+};
+
+/// A hexadecimal number and the blanks behind it, taken off the front of `text`.
+bool take_hex(std::string_view& text, std::uint64_t& number) {
+  if (text.starts_with("0x")) text.remove_prefix(2);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
+  if (error != std::errc{}) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  const std::size_t blanks = std::min(text.find_first_not_of(" \t"), text.size());
+  text.remove_prefix(blanks);
+  return blanks != 0;
+}
+
+bool parse_line(std::string_view text, JitLine& line) {
+  if (!take_hex(text, line.start) || !take_hex(text, line.size)) return false;
+  line.name = text;
+  return !line.name.empty() && line.size != 0 && line.start + line.size > line.start;
+}
+
+}  // namespace
+
+std::string jit_map_path(std::int32_t pid) { return fmt::format("/tmp/perf-{}.map", pid); }
+
+SymbolTable parse_jit_map(std::string_view text) {
+  // By start, never overlapping: a line cuts or removes what stood where it stands now.
+  std::map<std::uint64_t, JitLine> lines;
+  while (!text.empty()) {
+    const std::size_t length = std::min(text.find('\n'), text.size());
+    std::string_view one = text.substr(0, length);
+    text.remove_prefix(std::min(length + 1, text.size()));
+    if (one.ends_with('\r')) one.remove_suffix(1);
+    JitLine line;
+    if (!parse_line(one, line)) continue;
+    const std::uint64_t end = line.start + line.size;
+    auto at = lines.upper_bound(line.start);
+    if (at != lines.begin()) --at;
+    while (at != lines.end() && at->second.start < end) {
+      if (at->second.start + at->second.size <= line.start) {
+        ++at;
+      } else if (at->second.start < line.start) {
+        at->second.size = line.start - at->second.start;
+        ++at;
+      } else {
+        at = lines.erase(at);
+      }
+    }
+    lines.insert_or_assign(line.start, line);
+  }
+  SymbolTable table;
+  for (const auto& [start, line] : lines) {
+    table.add(ImageAddress{start}, line.size, std::string(line.name), Symbol::Binding::Global, true);
+  }
+  table.finish(ImageAddress{0});
+  return table;
+}
+
+bool read_jit_map(const std::string& path, SymbolTable& into) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return false;
+  struct stat status {};
+  // Anybody may create files in /tmp: only our own and root's are believed.
+  const bool trusted = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+                       (status.st_uid == 0 || status.st_uid == geteuid() || geteuid() == 0);
+  std::string text;
+  if (trusted) {
+    char buffer[65536];
+    for (ssize_t got; (got = read(fd, buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(got));
+    into = parse_jit_map(text);
+  }
+  close(fd);
+  return trusted;
+}
+
+}  // namespace zs::profile

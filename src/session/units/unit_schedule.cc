@@ -1,0 +1,76 @@
+#include "session/units/unit_schedule.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/splitmix.h"
+
+namespace zs::session {
+
+using engine::Phase;
+
+bool UnitOptions::possible() const {
+  return unit != 0 && fewest_units != 0 && modelled_one_in != 0 && units_per_period >= fewest_units &&
+         first_period % unit == 0 && first_period >= unit + warm_up && longest_period >= first_period;
+}
+
+UnitSchedule::UnitSchedule(const UnitOptions& options)
+    : options_(options), random_(options.seed), period_(options.first_period) {
+  CHECK(options.possible());
+}
+
+UnitSchedule::Stretch UnitSchedule::next() {
+  const Stretch stretch = following();
+  reported_ += stretch.instructions;
+  if (stretch.phase != Phase::FastForward && !stretch.complete) modelled_ += stretch.instructions;
+  return stretch;
+}
+
+// Every place of a period is as likely to be in a unit as every other, so a unit may begin anywhere in it, reach over
+// its end, and have its warm-up in the period before: a loop that is as long as the period would tell the difference.
+// Where units come close to each other the model is warm, and what is missing of the warm-up does not matter; those
+// that would overlap stand behind one another.
+UnitSchedule::Stretch UnitSchedule::following() {
+  if (const std::uint64_t complete = std::exchange(options_.complete, 0); complete != 0)
+    return {Phase::Unit, complete, true};
+  if (!std::exchange(placed_, true)) place_unit();
+  if (const std::uint64_t skipped = std::exchange(to_warm_up_, 0); skipped != 0) return {Phase::FastForward, skipped};
+  if (const std::uint64_t warmed = std::exchange(warm_up_, 0); warmed != 0) return {Phase::WarmUp, warmed};
+  placed_ = false;
+  ++units_;
+  ++units_of_period_;
+  return {Phase::Unit, options_.unit};
+}
+
+void UnitSchedule::place_unit() {
+  if (has_fewest()) follow_trend();
+  const auto place = static_cast<std::int64_t>(splitmix64(random_) % period_);
+  const std::int64_t before = std::max<std::int64_t>(rest_ + place, 0);
+  rest_ += static_cast<std::int64_t>(period_) - static_cast<std::int64_t>(options_.unit) - before;
+  warm_up_ = std::min(options_.warm_up, static_cast<std::uint64_t>(before));
+  to_warm_up_ = static_cast<std::uint64_t>(before) - warm_up_;
+}
+
+void UnitSchedule::follow_trend() {
+  const std::uint64_t before = period_;
+  if (trend_ == Trend::Longer && 2 * period_ <= options_.longest_period) period_ *= 2;
+  if (trend_ == Trend::Shorter && period_ / 2 >= options_.first_period) period_ /= 2;
+  if (period_ != before) units_of_period_ = 0;
+}
+
+void UnitSchedule::branch(std::uint64_t images) {
+  std::uint64_t salt = images;
+  random_ ^= splitmix64(salt);
+  options_.complete = 0;
+  constexpr std::uint64_t kMostAtFirstPeriod = 8;  // chosen: they take some five units, which are 0.5 s of CPU time
+  const std::uint64_t before = period_;
+  while (period_ * kMostAtFirstPeriod < options_.first_period * images && 2 * period_ <= options_.longest_period)
+    period_ *= 2;
+  if (period_ != before) units_of_period_ = 0;
+  to_warm_up_ = warm_up_ = 0;
+  placed_ = false;
+  rest_ = 0;
+}
+
+}  // namespace zs::session

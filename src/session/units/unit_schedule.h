@@ -1,0 +1,89 @@
+// Where the units of a run lie of which only samples are modelled: stretches of instructions that the core model plays,
+// each behind a stretch that warms it up, one in each period, at a place of it that is drawn anew. A fixed place would
+// meet loops always alike. source: Wunderlich et al., "SMARTS" (ISCA 2003); units and periods as measured in
+// docs/models/estimates.md.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/observer.h"
+
+namespace zs::session {
+
+/// All in instructions of the whole process, but for units_per_period.
+struct UnitOptions {
+  std::uint64_t complete = 0;  // modelled from the first instruction on, in front of all periods
+  std::uint64_t unit = 50'000;
+  std::uint64_t warm_up = 100'000;
+  std::uint64_t first_period = 200'000;         // doubled whenever
+  std::uint64_t units_per_period = 100;         // so many units have been taken,
+  std::uint64_t fewest_units = 8;               // or so many, if the first estimate is as sure as is wanted
+  std::uint64_t modelled_at_first = 1'500'000;  // or units and warm-ups were more than this, not counting `complete`,
+  std::uint64_t modelled_one_in = 400;          // and this part of the run so far,
+  std::uint64_t longest_period = 819'200'000;   // up to this
+  std::uint64_t wanted_error = 30;              // half of the interval, in thousandths of the estimate
+  bool insists = false;                         // periods stay as they are until it is as sure
+  /// In hundredths of native: periods follow what the run has cost so far (session/units/unit_budget.h). 0: nothing depends
+  /// on the clock.
+  std::uint64_t budget = 0;
+  std::uint64_t seed = 1;  // of the places
+  bool operator==(const UnitOptions&) const = default;
+
+  /// Whether a schedule can be made: units and their warm-up fit into every period, and periods are multiples of the
+  /// unit.
+  bool possible() const;
+};
+
+/// Of the periods.
+enum class Trend : std::uint8_t { Shorter, Same, Longer };
+
+class UnitSchedule {
+ public:
+  /// options  possible()
+  explicit UnitSchedule(const UnitOptions& options);
+
+  struct Stretch {
+    engine::Phase phase = engine::Phase::FastForward;
+    std::uint64_t instructions = 0;  // 1 or more
+    bool complete = false;           // of phase Unit: it stands for itself alone
+  };
+  /// The stretch behind the last one that was told.
+  Stretch next();
+  /// What becomes of periods as soon as there are units enough of one length.
+  void set_trend(Trend trend) { trend_ = trend; }
+  /// Whether that depends on how sure the first estimate is; if so, how sure it is decides.
+  bool asks_how_sure() const { return options_.budget == 0 && has_fewest(); }
+  void set_sure(bool sure) {
+    const bool enough = !options_.insists && (units_of_period_ >= options_.units_per_period || is_costly());
+    trend_ = sure || enough ? Trend::Longer : Trend::Same;
+  }
+  /// How many instructions each one of the last unit stands for.
+  std::uint64_t weight() const { return period_ / options_.unit; }
+  /// Units told so far.
+  std::uint64_t units() const { return units_; }
+
+  /// The process is not the first: nothing more is complete, places are drawn from another stream, and behind the first
+  /// few images periods begin the longer the more there have been. Else most of a program of many short processes would
+  /// be modelled, each of them anew.
+  /// images  that began on the way to this one, 1 or more
+  void branch(std::uint64_t images);
+
+ private:
+  bool has_fewest() const { return units_of_period_ >= options_.fewest_units; }
+  bool is_costly() const { return modelled_ > options_.modelled_at_first + reported_ / options_.modelled_one_in; }
+  Stretch following();
+  void follow_trend();
+  void place_unit();
+
+  UnitOptions options_;
+  std::uint64_t random_;
+  std::uint64_t period_;
+  std::uint64_t units_ = 0, units_of_period_ = 0;
+  std::int64_t rest_ = 0;  // of the period, behind its unit; below zero: that reaches into the next
+  bool placed_ = false;    // a unit, which comes behind
+  std::uint64_t to_warm_up_ = 0, warm_up_ = 0;
+  std::uint64_t reported_ = 0, modelled_ = 0;  // instructions
+  Trend trend_ = Trend::Longer;
+};
+
+}  // namespace zs::session

@@ -1,0 +1,260 @@
+#include "session/units/unit_schedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace zs::session {
+namespace {
+
+using engine::Phase;
+using testing::Each;
+using testing::ElementsAre;
+
+struct Placed {
+  UnitSchedule::Stretch stretch;
+  std::uint64_t begin = 0, weight = 0;
+};
+
+std::vector<Placed> placed(UnitSchedule schedule, std::uint64_t instructions) {
+  std::vector<Placed> all;
+  for (std::uint64_t at = 0; at < instructions;) {
+    const UnitSchedule::Stretch stretch = schedule.next();
+    all.push_back({stretch, at, schedule.weight()});
+    at += stretch.instructions;
+  }
+  return all;
+}
+
+UnitSchedule seeded(UnitOptions options, std::uint64_t seed) {
+  options.seed = seed;
+  return UnitSchedule(options);
+}
+
+TEST(UnitSchedule, EachPeriodHasOneUnit) {
+  const UnitOptions options{.unit = 1000,
+                            .warm_up = 500,
+                            .first_period = 5000,
+                            .units_per_period = 100,
+                            .fewest_units = 100,
+                            .longest_period = 5000};
+  std::size_t units = 0;
+  for (const Placed& at : placed(UnitSchedule(options), 1'000'000)) {
+    EXPECT_GT(at.stretch.instructions, 0U);
+    if (at.stretch.phase != Phase::Unit) continue;
+    EXPECT_EQ(at.stretch.instructions, 1000U);
+    const std::uint64_t period = units++;
+    EXPECT_GE(at.begin, 5000 * period);
+    EXPECT_LT(at.begin, 5000 * period + 5000 + 1000) << "or behind one that reaches over the end of the last";
+    EXPECT_EQ(at.weight, 5U);
+  }
+  EXPECT_EQ(units, 200U);
+}
+
+TEST(UnitSchedule, EveryPlaceOfAPeriodIsAsLikelyToBeInAUnit) {
+  const UnitOptions options{.unit = 1000,
+                            .warm_up = 1000,
+                            .first_period = 8000,
+                            .units_per_period = 1,
+                            .fewest_units = 1,
+                            .longest_period = 8000};
+  std::array<double, 8> share{};  // by eighths of the period: of units there
+  for (const Placed& at : placed(UnitSchedule(options), 80'000'000)) {
+    if (at.stretch.phase != Phase::Unit) continue;
+    const auto first = at.begin % 8000 / 1000;
+    const double in_second = static_cast<double>(at.begin % 1000) / 1000;
+    share[first] += (1 - in_second) / 10'000;
+    share[(first + 1) % 8] += in_second / 10'000;
+  }
+  for (const double one : share) EXPECT_NEAR(one, 0.125, 0.01);
+}
+
+TEST(UnitSchedule, UnitsCloseToEachOtherHaveLessOfAWarmUpAndNeverOverlap) {
+  const UnitOptions options{.unit = 1000,
+                            .warm_up = 1000,
+                            .first_period = 4000,
+                            .units_per_period = 1,
+                            .fewest_units = 1,
+                            .longest_period = 4000};
+  std::size_t units = 0, cold = 0;
+  std::uint64_t warm = 0;
+  for (const Placed& at : placed(UnitSchedule(options), 4'000'000)) {
+    if (at.stretch.phase == Phase::WarmUp) warm = at.stretch.instructions;
+    if (at.stretch.phase != Phase::Unit) continue;
+    ++units;
+    cold += std::exchange(warm, 0) < 1000 ? 1 : 0;
+  }
+  EXPECT_NEAR(static_cast<double>(units), 1000, 1);
+  EXPECT_NEAR(static_cast<double>(cold) / static_cast<double>(units), 0.125, 0.03) << "half of (2000 / 4000) squared";
+}
+
+TEST(UnitSchedule, PlacesAreSpreadAndFollowTheSeed) {
+  const UnitOptions options{.unit = 1000,
+                            .warm_up = 0,
+                            .first_period = 101'000,
+                            .units_per_period = 1,
+                            .fewest_units = 1,
+                            .longest_period = 101'000};
+  double sum = 0;
+  std::vector<std::uint64_t> first, second, other;
+  for (const Placed& at : placed(seeded(options, 7), 101'000'000)) {
+    if (at.stretch.phase == Phase::Unit) first.push_back(at.begin % 101'000);
+  }
+  for (const Placed& at : placed(seeded(options, 7), 101'000'000)) {
+    if (at.stretch.phase == Phase::Unit) second.push_back(at.begin % 101'000);
+  }
+  for (const Placed& at : placed(seeded(options, 8), 101'000'000)) {
+    if (at.stretch.phase == Phase::Unit) other.push_back(at.begin % 101'000);
+  }
+  EXPECT_EQ(first, second);
+  EXPECT_NE(first, other);
+  for (const std::uint64_t place : first) sum += static_cast<double>(place);
+  ASSERT_EQ(first.size(), 1000U);
+  EXPECT_NEAR(sum / 1000, 50'000, 4 * 100'000 / std::sqrt(12.0 * 1000)) << "four standard deviations of the mean";
+}
+
+TEST(UnitSchedule, PeriodsDoubleUpToTheLongest) {
+  const UnitOptions options{.unit = 1000,
+                            .warm_up = 1000,
+                            .first_period = 5000,
+                            .units_per_period = 10,
+                            .fewest_units = 10,
+                            .longest_period = 20'000};
+  std::vector<std::uint64_t> units_of_weight(21, 0);
+  for (const Placed& at : placed(UnitSchedule(options), 1'000'000)) {
+    if (at.stretch.phase == Phase::Unit) ++units_of_weight[at.weight];
+  }
+  EXPECT_EQ(units_of_weight[5], 10U);
+  EXPECT_EQ(units_of_weight[10], 10U);
+  EXPECT_NEAR(static_cast<double>(units_of_weight[20]), 42, 1);
+}
+
+TEST(UnitSchedule, PeriodsFollowTheTrendWhenThereAreUnitsEnough) {
+  UnitSchedule schedule({.unit = 1000,
+                         .warm_up = 0,
+                         .first_period = 5000,
+                         .units_per_period = 10,
+                         .fewest_units = 10,
+                         .longest_period = 20'000});
+  const auto weight_behind = [&schedule](std::size_t units) {
+    while (units != 0) units -= schedule.next().phase == Phase::Unit ? 1 : 0;
+    return schedule.weight();
+  };
+  schedule.set_trend(Trend::Same);
+  EXPECT_EQ(weight_behind(35), 5U);
+  schedule.set_trend(Trend::Longer);
+  EXPECT_EQ(weight_behind(1), 10U);
+  EXPECT_EQ(weight_behind(40), 20U);
+  schedule.set_trend(Trend::Shorter);
+  EXPECT_EQ(weight_behind(1), 10U);
+  EXPECT_EQ(weight_behind(100), 5U) << "and no shorter than the first";
+}
+
+/// Weights of the units up to here, where nobody or everybody is sure.
+std::vector<std::uint64_t> weights(const UnitOptions& options, bool sure, std::size_t units) {
+  UnitSchedule schedule(options);
+  std::vector<std::uint64_t> all;
+  while (all.size() < units) {
+    if (schedule.next().phase != Phase::Unit) continue;
+    all.push_back(schedule.weight());
+    if (schedule.asks_how_sure()) schedule.set_sure(sure);
+  }
+  return all;
+}
+
+TEST(UnitSchedule, WhereTheFirstEstimateIsSureFewUnitsAreEnough) {
+  UnitOptions options{.unit = 1000,
+                      .warm_up = 0,
+                      .first_period = 5000,
+                      .units_per_period = 10,
+                      .fewest_units = 3,
+                      .longest_period = 20'000};
+  EXPECT_THAT(weights(options, true, 8), ElementsAre(5, 5, 5, 10, 10, 10, 20, 20));
+  EXPECT_THAT(weights(options, false, 12), ElementsAre(5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 10, 10));
+  options.insists = true;
+  EXPECT_THAT(weights(options, true, 4), ElementsAre(5, 5, 5, 10));
+  EXPECT_THAT(weights(options, false, 30), Each(5)) << "and waits until it is";
+}
+
+TEST(UnitSchedule, NoMoreIsModelledThanAPartOfTheRunUnlessThatIsInsistedOn) {
+  UnitOptions options{.unit = 1000,
+                      .warm_up = 1000,
+                      .first_period = 10'000,
+                      .fewest_units = 2,
+                      .modelled_at_first = 20'000,
+                      .modelled_one_in = 100,
+                      .longest_period = 10'000'000};
+  const auto modelled = [&options](std::uint64_t whole) {
+    UnitSchedule schedule(options);
+    std::uint64_t sum = 0;
+    for (std::uint64_t told = 0; told < whole;) {
+      const UnitSchedule::Stretch stretch = schedule.next();
+      told += stretch.instructions;
+      if (stretch.phase != Phase::FastForward) sum += stretch.instructions;
+      if (stretch.phase == Phase::Unit && schedule.asks_how_sure()) schedule.set_sure(false);
+    }
+    return sum;
+  };
+  EXPECT_LT(modelled(10'000'000), 20'000 + 1.2 * 10'000'000 / 100);
+  options.insists = true;
+  EXPECT_GT(modelled(10'000'000), 10'000'000 / 10);
+}
+
+TEST(UnitSchedule, WhatIsCompleteComesFirstAndNotInABranch) {
+  const UnitOptions options{.complete = 123};
+  UnitSchedule schedule(options), branch(options);
+  const auto first = schedule.next();
+  EXPECT_EQ(first.phase, Phase::Unit);
+  EXPECT_EQ(first.instructions, 123U);
+  EXPECT_TRUE(first.complete);
+  EXPECT_FALSE(schedule.next().complete);
+  branch.branch(1);
+  EXPECT_NE(branch.next().phase, Phase::Unit);
+}
+
+TEST(UnitSchedule, TheMoreImagesBeganTheFewerUnitsHasOneThatIsShort) {
+  constexpr std::uint64_t kShort = 200'000;
+  const auto units_of_images = [](std::uint64_t first, std::uint64_t last) {
+    std::size_t units = 0;
+    for (std::uint64_t images = first; images < last; ++images) {
+      UnitSchedule schedule({.complete = 2'000'000});
+      schedule.branch(images);
+      for (std::uint64_t told = 0; told < kShort;) {
+        const UnitSchedule::Stretch stretch = schedule.next();
+        told += stretch.instructions;
+        if (stretch.phase == Phase::Unit && told <= kShort) ++units;
+      }
+    }
+    return units;
+  };
+  EXPECT_GE(units_of_images(1, 9), 4U);
+  EXPECT_LT(units_of_images(1000, 2000), 20U);
+  EXPECT_GT(units_of_images(1000, 2000), 0U);
+}
+
+TEST(UnitSchedule, EachImageHasUnitsElsewhere) {
+  std::set<std::uint64_t> places;
+  for (std::uint64_t images = 1; images <= 8; ++images) {
+    UnitSchedule schedule({.complete = 2'000'000});
+    schedule.branch(images);
+    places.insert(schedule.next().instructions);
+  }
+  EXPECT_GE(places.size(), 7U);
+}
+
+TEST(UnitSchedule, NoRoomForAUnitIsNotPossible) {
+  EXPECT_TRUE(UnitOptions{}.possible());
+  EXPECT_FALSE((UnitOptions{.unit = 0}.possible()));
+  EXPECT_FALSE((UnitOptions{.units_per_period = 10, .fewest_units = 11}.possible()));
+  EXPECT_FALSE((UnitOptions{.unit = 10'000, .warm_up = 1'000'000}.possible()));
+  EXPECT_FALSE((UnitOptions{.unit = 10'000, .warm_up = 10'000, .first_period = 55'000}.possible()))
+      << "weights are whole";
+}
+
+}  // namespace
+}  // namespace zs::session

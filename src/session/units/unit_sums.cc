@@ -1,0 +1,177 @@
+#include "session/units/unit_sums.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "base/check.h"
+
+namespace zs::session {
+namespace {
+
+/// Fewer say nothing of how far they differ. chosen
+constexpr std::size_t kFewestGroups = 4;
+
+/// The 97.5 % quantile of Student's t with so many degrees of freedom. source: the usual table.
+double student_t(std::size_t freedom) {
+  constexpr double kTable[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201,
+                               2.179,  2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074,
+                               2.069,  2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042, 2.040};
+  return kTable[std::min(std::max<std::size_t>(freedom, 1), std::size(kTable)) - 1];
+}
+
+}  // namespace
+
+void UnitSums::add(const Unit& unit, const UnitCounts& from, const UnitCounts& to) {
+  const std::uint64_t instructions = to.instructions - from.instructions;
+  if (instructions == 0) return;
+  std::vector<std::uint64_t> events = to.events;
+  for (std::size_t i = 0; i < events.size(); ++i) events[i] -= from.events[i];
+  if (unit.complete)
+    add_complete(instructions, events);
+  else
+    add_unit(unit.number, unit.weight, instructions, events);
+}
+
+void UnitSums::add_unit(std::uint64_t number, std::uint64_t weight, std::uint64_t instructions,
+                        std::span<const std::uint64_t> events) {
+  CHECK(events.size() == groups_.size(), events.size());
+  const std::size_t group = number % kGroups;
+  const auto factor = static_cast<double>(weight);
+  weights_[group] += factor * static_cast<double>(instructions);
+  for (std::size_t event = 0; event < events.size(); ++event) {
+    groups_[event][group] += factor * static_cast<double>(events[event]);
+    seen_[event] += static_cast<double>(events[event]);
+  }
+  in_detail_ += instructions;
+  ++units_;
+}
+
+void UnitSums::add_complete(std::uint64_t instructions, std::span<const std::uint64_t> events) {
+  CHECK(events.size() == groups_.size(), events.size());
+  for (std::size_t event = 0; event < events.size(); ++event) complete_[event] += static_cast<double>(events[event]);
+  complete_instructions_ += instructions;
+  in_detail_ += instructions;
+}
+
+void UnitSums::add(const UnitSums& other) {
+  if (groups_.empty() && other.events() != 0) *this = UnitSums(other.events());
+  CHECK(other.events() == events(), other.events());
+  instructions_ += other.instructions_;
+  complete_instructions_ += other.complete_instructions_;
+  in_detail_ += other.in_detail_;
+  units_ += other.units_;
+  for (std::size_t group = 0; group < kGroups; ++group) weights_[group] += other.weights_[group];
+  for (std::size_t event = 0; event < events(); ++event) {
+    complete_[event] += other.complete_[event];
+    seen_[event] += other.seen_[event];
+    for (std::size_t group = 0; group < kGroups; ++group) groups_[event][group] += other.groups_[event][group];
+  }
+}
+
+void UnitSums::put_totals(std::span<const std::uint32_t> events, std::span<std::uint64_t> values) const {
+  for (std::size_t i = 0; i < events.size(); ++i)
+    values[events[i]] = static_cast<std::uint64_t>(std::llround(total(i)));
+}
+
+/// group: kGroups leaves none out
+double UnitSums::total_without(std::size_t event, std::size_t group) const {
+  const auto sum = [group](const Groups& groups) {
+    double all = 0;
+    for (std::size_t i = 0; i < kGroups; ++i) all += i == group ? 0 : groups[i];
+    return all;
+  };
+  const double weight = sum(weights_);
+  return complete_[event] + sampled() * (weight == 0 ? rate_at_first(event) : sum(groups_[event]) / weight);
+}
+
+/// Instructions that units stand for.
+double UnitSums::sampled() const {
+  return static_cast<double>(instructions_ - std::min(complete_instructions_, instructions_));
+}
+
+/// What stands for the rest of a run that ended in front of its first unit.
+double UnitSums::rate_at_first(std::size_t event) const {
+  return complete_instructions_ == 0 ? 0 : complete_[event] / static_cast<double>(complete_instructions_);
+}
+
+/// Where there are too few units to differ: any event may happen twice as often in the rest as it seems, or not at all.
+double UnitSums::half_width_of_few(const Function& function, std::span<double> totals, double value) const {
+  double half = 0;
+  for (std::size_t event = 0; event < events(); ++event) {
+    const double total = std::exchange(totals[event], 2 * totals[event] - complete_[event]);
+    half = std::hypot(half, function(totals) - value);
+    totals[event] = total;
+  }
+  return half;
+}
+
+UnitSums::Estimate UnitSums::estimate(const Function& function) const {
+  std::vector<double> totals(events());
+  const auto value_without = [&](std::size_t group) {
+    for (std::size_t event = 0; event < events(); ++event) totals[event] = total_without(event, group);
+    return function(totals);
+  };
+  Estimate estimate{.value = value_without(kGroups), .half_width = 0, .known = all_complete()};
+  std::vector<double> replicates;
+  for (std::size_t group = 0; group < kGroups; ++group) {
+    if (weights_[group] != 0) replicates.push_back(value_without(group));
+  }
+  if (estimate.known) return estimate;
+  if (replicates.size() < kFewestGroups) {
+    static_cast<void>(value_without(kGroups));
+    estimate.half_width = half_width_of_few(function, totals, estimate.value);
+    estimate.known = complete_instructions_ != 0 && std::isfinite(estimate.half_width);
+    return estimate;
+  }
+  const auto count = static_cast<double>(replicates.size());
+  const double mean = std::accumulate(replicates.begin(), replicates.end(), 0.0) / count;
+  double squares = 0;
+  for (const double replicate : replicates) squares += (replicate - mean) * (replicate - mean);
+  estimate.half_width = student_t(replicates.size() - 1) * std::sqrt(squares * (count - 1) / count);
+  estimate.known = std::isfinite(estimate.half_width);
+  return estimate;
+}
+
+UnitSums::Estimate UnitSums::estimate(std::size_t event) const {
+  return estimate([event](std::span<const double> totals) { return totals[event]; });
+}
+
+std::vector<double> UnitSums::packed() const {
+  std::vector<double> out{static_cast<double>(instructions_), static_cast<double>(complete_instructions_),
+                          static_cast<double>(in_detail_), static_cast<double>(units_)};
+  out.insert(out.end(), weights_.begin(), weights_.end());
+  for (std::size_t event = 0; event < events(); ++event) {
+    out.push_back(complete_[event]);
+    out.push_back(seen_[event]);
+    out.insert(out.end(), groups_[event].begin(), groups_[event].end());
+  }
+  return out;
+}
+
+bool UnitSums::unpack(std::span<const double> packed, std::size_t events) {
+  constexpr double kMost = 1ULL << 53;  // what a double holds exactly
+  if (packed.size() != packed_size(events)) return false;
+  if (!std::ranges::all_of(packed, [](double x) { return x >= 0 && x < 1e300; })) return false;
+  if (!std::ranges::all_of(packed.first(kHead), [](double x) { return x <= kMost; })) return false;
+  *this = UnitSums(events);
+  instructions_ = static_cast<std::uint64_t>(packed[0]);
+  complete_instructions_ = static_cast<std::uint64_t>(packed[1]);
+  in_detail_ = static_cast<std::uint64_t>(packed[2]);
+  units_ = static_cast<std::uint64_t>(packed[3]);
+  const double* at = packed.data() + kHead;
+  const auto take = [&at](Groups& groups) {
+    std::copy_n(at, kGroups, groups.begin());
+    at += kGroups;
+  };
+  take(weights_);
+  for (std::size_t event = 0; event < events; ++event) {
+    complete_[event] = *at++;
+    seen_[event] = *at++;
+    take(groups_[event]);
+  }
+  return true;
+}
+
+}  // namespace zs::session
