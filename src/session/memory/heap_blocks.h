@@ -1,9 +1,9 @@
 // The blocks of the program's heap: which memory it has asked its allocator for and not given back, and who asked.
 //
-// The allocator is whatever functions of the known names do (session/memory/allocators.h), in the program and in all that it
-// loads. Their entries are probed, and the places that they return to; probes tell the registers. Of functions that
-// call one another, the outermost counts: a block is what the program was given, however the allocator came by it, and
-// its site is where the program's own code called. A block ends where it is handed to free, not where free returns:
+// The allocator is whatever functions of the known names do (session/memory/allocators.h), in the program and in all
+// that it loads. Their entries are probed, and the places that they return to; probes tell the registers. Of functions
+// that call one another, the outermost counts: a block is what the program was given, however the allocator came by it,
+// and its site is where the program's own code called. A block ends where it is handed to free, not where free returns:
 // from then on it may be another thread's.
 //
 // Left out: memory that the program gets from the kernel itself, and what it makes of a block by an allocator of its

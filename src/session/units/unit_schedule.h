@@ -23,8 +23,8 @@ struct UnitOptions {
   std::uint64_t longest_period = 819'200'000;   // up to this
   std::uint64_t wanted_error = 30;              // half of the interval, in thousandths of the estimate
   bool insists = false;                         // periods stay as they are until it is as sure
-  /// In hundredths of native: periods follow what the run has cost so far (session/units/unit_budget.h). 0: nothing depends
-  /// on the clock.
+  /// In hundredths of native: periods follow what the run has cost so far (session/units/unit_budget.h). 0: nothing
+  /// depends on the clock.
   std::uint64_t budget = 0;
   std::uint64_t seed = 1;  // of the places
   bool operator==(const UnitOptions&) const = default;
