@@ -1,6 +1,6 @@
 // Numbers of a run of which only units were modelled, and how sure they are: counts of events and whatever is computed
-// from several of them (session/units/unit_sums.h). Columns are those that a verb prints, of which some are estimates and
-// others are exact.
+// from several of them (session/units/unit_sums.h). Columns are those that a verb prints, of which some are estimates
+// and others are exact.
 #pragma once
 
 #include <cstddef>

@@ -400,8 +400,8 @@ struct BlocksOfSamplesBody {
 };
 static_assert(WireLayout<BlocksOfSamplesBody> && sizeof(BlocksOfSamplesBody) == 16);
 
-/// A part of what is known of the lines that a process's threads fought over (session/recording/process_sharing.h). Parts come in
-/// their order.
+/// A part of what is known of the lines that a process's threads fought over (session/recording/process_sharing.h).
+/// Parts come in their order.
 struct SharingBody {
   std::uint32_t pid = 0;
   std::uint32_t part = 0, parts = 0;  // this one's number, from 0; how many

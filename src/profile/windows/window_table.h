@@ -94,8 +94,8 @@ std::string window_csv_region(const RegionSpan& region);
 /// A field of one of our CSVs: escapes keep every record on one line, quotes keep commas.
 std::string csv_field(std::string_view text);
 
-/// Reads what window_csv wrote (profile/windows/foreign_tables.h has what others write); lines may end in CRLF, and fields may
-/// be quoted that need not be.
+/// Reads what window_csv wrote (profile/windows/foreign_tables.h has what others write); lines may end in CRLF, and
+/// fields may be quoted that need not be.
 /// name  of the file, for messages: "app.csv:12:7: ..." names line and column, both from 1
 Result<WindowTable> parse_window_csv(std::string_view text, const std::string& name);
 /// The same of a file; "-" is standard input.
