@@ -48,7 +48,8 @@ struct SegmentView {
   std::int64_t last_read = -1, last_write = -1;
 };
 
-/// What a stack or data segment register holds after a null selector was loaded: nothing but the selector and DPL.
+/// What a stack or data segment register holds after a null selector was loaded in protected mode: the selector and DPL,
+/// and no segment that is present. The selector itself tells nothing: what real mode loaded with 0 may be used.
 Segment null_segment(std::uint16_t selector, unsigned dpl = 0);
 
 struct Core {

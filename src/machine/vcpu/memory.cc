@@ -17,7 +17,7 @@ namespace {
 bool allows(const Segment& segment, bool real_mode, std::uint64_t address, unsigned bytes, bool write) {
   const std::uint64_t last = address + bytes - 1;
   if (!real_mode) {
-    if (!segment.present() || (segment.selector & 0xFFFC) == 0) return false;
+    if (!segment.present()) return false;
     const bool code = (segment.type() & 8) != 0, bit1 = (segment.type() & 2) != 0;
     if (write ? code || !bit1 : code && !bit1) return false;
     if (!code && (segment.type() & 4) != 0) {  // expand-down

@@ -70,8 +70,10 @@ void Core::set_real_segment(unsigned seg, std::uint16_t selector) {
   Segment& s = segments[seg];
   s.selector = selector;
   s.base = static_cast<std::uint64_t>(selector) << 4;
-  // The limit stays what it was: 64 KiB, unless software made it larger in protected mode and came back.
-  if (seg == kCs) s.attributes = 0x93;
+  // The limit stays what it was: 64 KiB, unless software made it larger in protected mode and came back. A null
+  // selector left neither limit nor rights.
+  if (!s.present()) s.limit = 0xFFFF;
+  if (seg == kCs || !s.present()) s.attributes = 0x93;
 }
 
 Segment Core::checked_stack_segment(std::uint16_t selector, unsigned level, std::uint8_t vector, bool external) {
@@ -153,10 +155,13 @@ void Core::load_tr(std::uint16_t selector) {
 
 void Core::drop_inaccessible_segments() {
   for (const unsigned seg : {kEs, kDs, kFs, kGs}) {
-    const Segment& s = segments[seg];
-    const bool conforming = (s.type() & 0xC) == 0xC;
-    if (s.present() && s.code_or_data() && !conforming && s.dpl() < cpl) segments[seg] = null_segment(0);
-    if (is_null(s.selector)) segments[seg] = null_segment(0);
+    Segment& s = segments[seg];
+    const bool null = is_null(s.selector), conforming = (s.type() & 0xC) == 0xC;
+    if (!null && (conforming || s.dpl() >= cpl)) continue;
+    // The base of a null FS or GS is what 64-bit code addresses through it (IA32_FS_BASE), and stays.
+    const std::uint64_t base = null ? s.base : 0;
+    s = null_segment(0);
+    s.base = base;
   }
   refresh_views();
 }

@@ -137,7 +137,7 @@ void Core::refresh_views() {
     view = {.base = s.base, .last_read = -1, .last_write = -1};
     if (!protected_mode) {
       view.last_read = view.last_write = s.limit;
-    } else if (s.present() && (s.selector & 0xFFFC) != 0) {
+    } else if (s.present()) {
       const bool is_code = (s.type() & 8) != 0, bit1 = (s.type() & 2) != 0;
       if (is_code && bit1) view.last_read = s.limit;
       if (!is_code && (s.type() & 4) == 0) {
