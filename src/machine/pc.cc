@@ -55,18 +55,18 @@ class Pc::Impl : public InterruptSource,
   Impl(PcConfig config, PhysicalMemory memory)
       : config_(std::move(config)),
         memory_(std::move(memory)),
-        pit_(clock_, pic_),
         local_apic_(*this, clock_, pic_,
                     {.x2apic = config_.cpu->x2apic,
                      .tsc_deadline = config_.cpu->tsc_deadline,
                      .pmi_masks = config_.cpu->vendor == arch::Vendor::Intel}),
         io_apic_(local_apic_),
+        irqs_(pic_, io_apic_, local_apic_),
+        pit_(clock_, irqs_),
         cmos_(clock_, memory_.size()),
         fw_cfg_(memory_.size()),
         serial_(config_.serial),
         system_ports_(*this, pit_),
         pic_ports_(pic_, local_apic_),
-        irq0_(pit_, local_apic_),
         bus_(memory_, ports_, local_apic_, io_apic_),
         pmu_clock_(clock_),
         pmu_(*config_.cpu, ds_memory_, *this, pmu_clock_, config_.quirks),
@@ -94,7 +94,7 @@ class Pc::Impl : public InterruptSource,
     pmu_clock_.set_msrs(msrs_);
     msrs_.set_cpu(*cpu_);
     feed_.set_cpu(*cpu_);
-    feed_.add_timer(irq0_);
+    feed_.add_timer(pit_);
     feed_.add_timer(local_apic_);
     feed_.set_trace(config_.trace);
     feed_.on_init([this] { local_apic_.init(); });
@@ -112,10 +112,7 @@ class Pc::Impl : public InterruptSource,
   void boot_disk(DiskImage disk) {
     disk_.emplace(std::move(disk));
     if (disk_->kind() == DriveKind::HardDisk) {
-      ide_.emplace(*disk_, [this](bool up) {
-        pic_.set_line(14, up);
-        local_apic_.update_line();
-      });
+      ide_.emplace(*disk_, [this](bool up) { irqs_.set_line(14, up); });
       ports_.add(*ide_, IdeDisk::kFirst, IdeDisk::kLast);
       ports_.add(*ide_, IdeDisk::kControl, IdeDisk::kControl);
     }
@@ -225,8 +222,7 @@ class Pc::Impl : public InterruptSource,
   }
 
   bool pmi_can_interrupt(bool interrupts_enabled) const {
-    const bool pmi = local_apic_.pmi_unmasked() && (interrupts_enabled || !local_apic_.pmi_is_maskable());
-    if (!pmi) return false;
+    if (!local_apic_.pmi_reaches_cpu(interrupts_enabled)) return false;
     const pmu::Elapsed time = pmu_.time_headroom(pmu::ring_of(cpu_->cpl()));
     constexpr std::uint64_t kNoCounter = std::uint64_t{1} << 50;
     return pmu_.wants_branches() || !pmu_.accumulators(pmu::ring_of(cpu_->cpl())).empty() ||
@@ -294,10 +290,7 @@ class Pc::Impl : public InterruptSource,
   void smi() override { cpu_->request_smi(); }
   void init() override { cpu_->request_init(); }
   bool a20() const override { return bus_.a20(); }
-  void request_irq(unsigned irq) override {
-    pic_.pulse(irq);
-    local_apic_.update_line();
-  }
+  void request_irq(unsigned irq) override { irqs_.pulse(irq); }
   void set_a20(bool open) override {
     if (bus_.a20() == open) return;
     bus_.set_a20(open);
@@ -319,9 +312,10 @@ class Pc::Impl : public InterruptSource,
   PhysicalMemory memory_;
   machine::Clock clock_;
   Pic pic_;
-  Pit pit_;
   LocalApic local_apic_;
   IoApic io_apic_;
+  BoardIrqs irqs_;
+  Pit pit_;
   Cmos cmos_;
   FwCfg fw_cfg_;
   SerialPort serial_;
@@ -330,7 +324,6 @@ class Pc::Impl : public InterruptSource,
   Vga vga_;
   SystemPorts system_ports_;
   PicPorts pic_ports_;
-  Irq0 irq0_;
   PortMap ports_;
   PcBus bus_;
   DsMemory ds_memory_;

@@ -48,11 +48,14 @@ void PcBus::write(std::uint64_t physical, unsigned bytes, std::uint64_t value) {
   polls_.device_used();
   physical &= a20_mask_;
   const auto offset = static_cast<std::uint32_t>(physical & kOffset);
-  if (bytes < 4) return;  // partial writes of registers are undefined: nothing happens
   if (in_local_apic(physical)) {
+    if (bytes < 4) return;  // partial writes of its registers are undefined: nothing happens
     local_apic_.write(offset, static_cast<std::uint32_t>(value));
   } else if (in_io_apic(physical)) {
-    io_apic_.write(offset, static_cast<std::uint32_t>(value));
+    // Software selects registers by bytes: a narrow write leaves the other bytes of the register as they are.
+    const std::uint32_t whole = offset & ~3u, shift = 8 * (offset & 3);
+    const std::uint64_t mask = bytes < 4 ? ((std::uint64_t{1} << 8 * bytes) - 1) << shift : 0xFFFFFFFF;
+    io_apic_.write(whole, static_cast<std::uint32_t>((io_apic_.read(whole) & ~mask) | (value << shift & mask)));
   }
   cpu_->watch_changed();
 }

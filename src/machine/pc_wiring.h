@@ -1,5 +1,5 @@
 // Small adapters between the parts of the PC: what the PMU asks of the processor, and interrupt lines on their way
-// through the 8259 pair to the local APIC.
+// through the 8259 pair and the I/O APIC to the local APIC.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,10 @@
 #include <span>
 
 #include "machine/clock.h"
+#include "machine/devices/io_apic.h"
+#include "machine/devices/irq_lines.h"
 #include "machine/devices/local_apic.h"
 #include "machine/devices/pic.h"
-#include "machine/devices/pit.h"
 #include "machine/pc_identity.h"
 #include "machine/port_map.h"
 #include "machine/vcpu/vcpu.h"
@@ -57,19 +58,26 @@ class PmuClock : public pmu::Clock {
   const PcMsrs* msrs_ = nullptr;
 };
 
-/// The 8254 raises IRQ0 of the 8259 pair, whose INTR the local APIC looks at.
-class Irq0 : public TimedDevice {
+/// Each interrupt request leads to the 8259 pair, whose INTR the local APIC looks at, and to a pin of the I/O APIC.
+/// source: Intel ICH data sheets, "I/O APIC": IRQ0 is at pin 2, where the cascade is on the 8259 pair.
+class BoardIrqs : public IrqLines {
  public:
-  Irq0(Pit& pit, LocalApic& apic) : pit_(pit), apic_(apic) {}
-  std::uint64_t deadline() const override { return pit_.deadline(); }
-  void clock_moved() override {
-    pit_.clock_moved();
-    apic_.update_line();
+  BoardIrqs(Pic& pic, IoApic& io_apic, LocalApic& local) : pic_(pic), io_apic_(io_apic), local_(local) {
+    local.on_end_of_level([&io_apic](std::uint8_t vector) { io_apic.end_of_interrupt(vector); });
   }
+  void set_line(unsigned irq, bool up) override {
+    pic_.set_line(irq, up);
+    io_apic_.set_line(pin(irq), up);
+    local_.update_line();
+  }
+  bool enabled(unsigned irq) const override { return pic_.enabled(irq) || io_apic_.enabled(pin(irq)); }
 
  private:
-  Pit& pit_;
-  LocalApic& apic_;
+  static unsigned pin(unsigned irq) { return irq == 0 ? 2 : irq; }
+
+  Pic& pic_;
+  IoApic& io_apic_;
+  LocalApic& local_;
 };
 
 /// Writes to the 8259 pair may raise or drop INTR.

@@ -65,6 +65,7 @@ struct Board : CpuPins, SystemPins, MonitorPins {
   PortMap ports;
 
   Board() {
+    apic.on_end_of_level([this](std::uint8_t vector) { io_apic.end_of_interrupt(vector); });
     ports.add(pic, 0x20, 0x21);
     ports.add(pic, 0xA0, 0xA1);
     ports.add(pit, 0x40, 0x43);
@@ -122,7 +123,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         board.pic.set_line(action / 8 % 16, (port & 1) != 0);
         board.apic.update_line();
         board.io_apic.write(port & 0x10, in.take<std::uint32_t>());
-        board.io_apic.pulse(action / 8);
+        board.io_apic.set_line(action / 8, (port & 1) != 0);
         break;
       default:
         board.clock.advance(in.take<std::uint32_t>());

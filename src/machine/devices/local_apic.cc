@@ -35,6 +35,7 @@ constexpr std::uint32_t kVersionValue = 0x15 | 5u << 16;  // integrated; the las
 constexpr std::uint64_t kBaseAddress = 0xF'FFFF'F000;     // 36 bits
 constexpr std::uint32_t kSendIllegalVector = 1u << 5, kReceivedIllegalVector = 1u << 6, kIllegalRegister = 1u << 7;
 constexpr unsigned kFirstLegalVector = 16;
+constexpr std::uint32_t kLogical = 1u << 11, kLevelTriggered = 1u << 15;  // of an interrupt message
 constexpr std::uint32_t kTimerPeriodic = 1u << 17, kTimerDeadline = 1u << 18;
 
 /// The bits software sets in each LVT entry: vector, delivery mode, polarity, trigger, mask, timer mode without
@@ -116,12 +117,13 @@ void LocalApic::set_task_priority(std::uint8_t priority) {
   update_line();
 }
 
-void LocalApic::request(unsigned vector) {
+void LocalApic::request(unsigned vector, bool level) {
   if (vector < kFirstLegalVector) {
     error(kReceivedIllegalVector);
     return;
   }
   irr_.set(vector);
+  level ? tmr_.set(vector) : tmr_.clear(vector);
   update_line();
 }
 
@@ -134,12 +136,20 @@ void LocalApic::error(std::uint32_t bit) {
   }
 }
 
-void LocalApic::deliver(std::uint8_t vector, unsigned mode) {
+bool LocalApic::take_message(std::uint32_t message, std::uint8_t destination) {
+  constexpr std::uint8_t kBroadcast = 0xFF;
+  const bool logical = (message & kLogical) != 0;
+  if (!enabled() || (!addressed(logical, destination) && (logical || destination != kBroadcast))) return false;
+  deliver(static_cast<std::uint8_t>(message), delivery_mode(message), (message & kLevelTriggered) != 0);
+  return true;
+}
+
+void LocalApic::deliver(std::uint8_t vector, unsigned mode, bool level) {
   if (!enabled()) return;
   switch (mode) {
     case kFixed:
     case kLowest:
-      if (software_enabled()) request(vector);
+      if (software_enabled()) request(vector, level);
       return;
     case kSmi: pins_.smi(); return;
     case kNmi: pins_.nmi(); return;
@@ -209,27 +219,29 @@ bool LocalApic::write_lvt(Lvt entry, std::uint32_t value) {
 }
 
 void LocalApic::end_of_interrupt() {
-  if (const int vector = isr_.highest(); vector >= 0) isr_.clear(static_cast<unsigned>(vector));
+  if (const int highest = isr_.highest(); highest >= 0) {
+    const auto vector = static_cast<std::uint8_t>(highest);
+    isr_.clear(vector);
+    if (tmr_.has(vector)) end_of_level_(vector);
+  }
   update_line();
+}
+
+/// Whether a message with this destination is for this processor.
+bool LocalApic::addressed(bool logical, std::uint32_t destination) const {
+  if (!logical) return destination == id_ || destination == (x2apic() ? ~0u : 0xFFu);
+  if (x2apic()) return (destination >> 16) == 0 && (destination & 1) != 0;  // logical ID 1 of cluster 0
+  const bool cluster = dfr_ >> 28 == 0;
+  return cluster ? destination >> 4 == ldr_ >> 28 && (destination & ldr_ >> 24 & 0xF) != 0
+                 : (destination & ldr_ >> 24) != 0;
 }
 
 void LocalApic::send(std::uint32_t low, std::uint32_t destination) {
   enum Shorthand : std::uint8_t { kNone, kSelf, kAll, kOthers };
   const unsigned mode = delivery_mode(low);
   const auto shorthand = static_cast<Shorthand>(low >> 18 & 3);
-  bool to_self = shorthand == kSelf || shorthand == kAll;
-  if (shorthand == kNone) {
-    const std::uint32_t everyone = x2apic() ? ~0u : 0xFFu;
-    if ((low & 1u << 11) == 0) {
-      to_self = destination == id_ || destination == everyone;
-    } else if (x2apic()) {
-      to_self = (destination >> 16) == 0 && (destination & 1) != 0;  // logical ID 1 of cluster 0
-    } else {
-      const bool cluster = dfr_ >> 28 == 0;
-      to_self = cluster ? destination >> 4 == ldr_ >> 28 && (destination & ldr_ >> 24 & 0xF) != 0
-                        : (destination & ldr_ >> 24) != 0;
-    }
-  }
+  const bool to_self =
+      shorthand == kNone ? addressed((low & kLogical) != 0, destination) : shorthand == kSelf || shorthand == kAll;
   if ((mode == kFixed || mode == kLowest) && (low & 0xFF) < kFirstLegalVector) {
     error(kSendIllegalVector);
     return;
@@ -331,7 +343,7 @@ bool LocalApic::write_register(std::uint32_t index, std::uint32_t value) {
       if (value < kFirstLegalVector) {
         error(kSendIllegalVector);
       } else {
-        request(value);
+        request(value, false);
       }
       return true;
     default: return false;

@@ -8,7 +8,9 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <utility>
 
 #include "machine/clock.h"
 #include "machine/devices/apic_timer.h"
@@ -66,8 +68,11 @@ class LocalApic : public TimedDevice {
 
   /// The performance counters' request.
   void request_pmi();
-  /// An interrupt message: from the I/O APIC.
-  void deliver(std::uint8_t vector, unsigned mode);
+  /// An interrupt message of the I/O APIC: vector, delivery mode, destination mode and trigger mode as its entries (and
+  /// the interrupt command register) have them. returns whether it was for this processor
+  bool take_message(std::uint32_t message, std::uint8_t destination);
+  /// Called with the vector of each level-triggered interrupt that software has ended.
+  void on_end_of_level(std::function<void(std::uint8_t)> action) { end_of_level_ = std::move(action); }
   /// The INTR of the 8259 pair, or what the APIC thinks of it, changed.
   void update_line();
 
@@ -81,9 +86,10 @@ class LocalApic : public TimedDevice {
   /// IA32_APIC_BASE.EN.
   bool enabled() const { return (base_ & kBaseEnable) != 0; }
 
-  /// Whether a PMI would reach the CPU, and whether IF can hold it off.
-  bool pmi_unmasked() const { return (lvt_[kPmi] & kMasked) == 0; }
-  bool pmi_is_maskable() const { return delivery_mode(lvt_[kPmi]) == kFixed; }
+  /// Whether a PMI would reach the CPU; where it is a fixed interrupt, with interrupts on.
+  bool pmi_reaches_cpu(bool interrupts_enabled) const {
+    return (lvt_[kPmi] & kMasked) == 0 && (interrupts_enabled || delivery_mode(lvt_[kPmi]) != kFixed);
+  }
 
   enum DeliveryMode : std::uint8_t {
     kFixed = 0,
@@ -106,7 +112,9 @@ class LocalApic : public TimedDevice {
   bool pic_reaches_cpu() const;
   unsigned processor_priority() const;
   std::optional<unsigned> deliverable() const;
-  void request(unsigned vector);
+  bool addressed(bool logical, std::uint32_t destination) const;
+  void deliver(std::uint8_t vector, unsigned mode, bool level = false);
+  void request(unsigned vector, bool level);
   void raise(Lvt entry);
   void error(std::uint32_t bit);
   bool read_register(std::uint32_t index, std::uint32_t& value);
@@ -127,6 +135,7 @@ class LocalApic : public TimedDevice {
   std::uint32_t icr_low_ = 0, icr_high_ = 0;
   std::array<std::uint32_t, kLvts> lvt_{};
   VectorSet irr_, isr_, tmr_;
+  std::function<void(std::uint8_t)> end_of_level_ = [](std::uint8_t) {};
   ApicTimer timer_;
 };
 

@@ -8,28 +8,24 @@
 #include <cstdint>
 #include <optional>
 
+#include "machine/devices/irq_lines.h"
 #include "machine/port_map.h"
 
 namespace zs::machine {
 
-class Pic : public PortDevice {
+class Pic : public PortDevice, public IrqLines {
  public:
   Pic();
   std::uint8_t in(std::uint16_t port) override;
   void out(std::uint16_t port, std::uint8_t value) override;
 
-  /// The level of line irq, 0 .. 15; a rising edge requests.
-  void set_line(unsigned irq, bool up);
-  void pulse(unsigned irq) {
-    set_line(irq, true);
-    set_line(irq, false);
-  }
+  /// A rising edge requests.
+  void set_line(unsigned irq, bool up) override;
   /// INTR of the pair.
   bool requesting() const { return master().pending().has_value(); }
   /// Interrupt acknowledge: the vector. Without a request any more it is the spurious one, IRQ7's.
   std::uint8_t acknowledge();
-  /// Whether a rising edge on this line would raise INTR at some time: it is not masked.
-  bool enabled(unsigned irq) const;
+  bool enabled(unsigned irq) const override;
   /// The vector that this line leads to.
   std::uint8_t vector(unsigned irq) const { return static_cast<std::uint8_t>(chips_[irq / 8].vector + irq % 8); }
 

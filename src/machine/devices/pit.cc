@@ -1,6 +1,6 @@
 #include "machine/devices/pit.h"
 
-#include "machine/devices/pic.h"
+#include "machine/devices/irq_lines.h"
 
 namespace zs::machine {
 namespace {
@@ -115,7 +115,7 @@ void Pit::out(std::uint16_t port, std::uint8_t value) {
 
 std::uint64_t Pit::deadline() const {
   const Counter& counter = counters_[0];
-  if (!counter.running || !pic_.enabled(0)) return kNever;
+  if (!counter.running || !irqs_.enabled(0)) return kNever;
   if (!counter.repeats()) return counter.fired != 0 ? kNever : clock_after(counter.start, counter.period());
   const std::uint64_t cycles = ticks(counter) / counter.period();
   return clock_after(counter.start, ((cycles > counter.fired ? counter.fired : cycles) + 1) * counter.period());
@@ -126,7 +126,7 @@ void Pit::clock_moved() {
   if (!counter.running) return;
   const std::uint64_t cycles = ticks(counter) / counter.period();
   if (cycles <= counter.fired) return;
-  if (counter.repeats() || counter.fired == 0) pic_.pulse(0);  // edges that nobody could see between are one
+  if (counter.repeats() || counter.fired == 0) irqs_.pulse(0);  // edges that nobody could see between are one
   counter.fired = cycles;
 }
 

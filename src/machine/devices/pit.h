@@ -11,13 +11,13 @@
 
 namespace zs::machine {
 
-class Pic;
+class IrqLines;
 
 inline constexpr std::uint64_t kPitHz = 1'193'182;
 
 class Pit : public PortDevice, public TimedDevice {
  public:
-  Pit(const Clock& clock, Pic& pic) : clock_(clock), pic_(pic) {}
+  Pit(const Clock& clock, IrqLines& irqs) : clock_(clock), irqs_(irqs) {}
   std::uint8_t in(std::uint16_t port) override;
   void out(std::uint16_t port, std::uint8_t value) override;
 
@@ -53,7 +53,7 @@ class Pit : public PortDevice, public TimedDevice {
   void control(std::uint8_t value);
 
   const Clock& clock_;
-  Pic& pic_;
+  IrqLines& irqs_;
   std::array<Counter, 3> counters_;
 };
 

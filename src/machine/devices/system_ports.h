@@ -18,7 +18,7 @@ class SystemPins {
   virtual void set_a20(bool open) = 0;
   virtual void system_management_interrupt() = 0;
   virtual void pulse_reset() = 0;
-  /// An edge at this line of the 8259 pair.
+  /// An edge at this interrupt request.
   virtual void request_irq(unsigned irq) = 0;
 };
 

@@ -20,6 +20,7 @@ class VectorSet {
   }
   void set(unsigned vector) { words_[vector / 32] |= 1u << vector % 32; }
   void clear(unsigned vector) { words_[vector / 32] &= ~(1u << vector % 32); }
+  bool has(unsigned vector) const { return (words_[vector / 32] >> vector % 32 & 1) != 0; }
   /// As software reads it, 32 vectors at a time.
   std::uint32_t word(unsigned number) const { return words_[number]; }
 
