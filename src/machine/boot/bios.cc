@@ -84,6 +84,8 @@ void Bios::install_tables() {
   constexpr std::uint8_t kConfiguration[] = {8, 0, 0xFC, 1, 0, 0x74, 0, 0, 0, 0};
   (void)memory_.write(kBios + kConfigurationTable, std::as_bytes(std::span(kConfiguration)));
   memory_.store<std::uint8_t>(kBios + 0xFFFE, 0xFC);
+  constexpr std::uint64_t kGdt[kFlatGdtBytes / 8] = {0, 0x00CF9B000000FFFF, 0x00CF93000000FFFF};
+  (void)memory_.write(kBios + kFlatGdt, std::as_bytes(std::span(kGdt)));
   if (disk_ != nullptr && disk_->kind() == DriveKind::HardDisk) {
     std::array<std::uint8_t, 16> table{};
     table[0] = static_cast<std::uint8_t>(disk_->cylinders());

@@ -38,6 +38,8 @@ inline constexpr std::uint16_t kExtendedAreaSegment = 0x9FC0;
 // Offsets in the BIOS's segment; those of the first three are IBM's.
 inline constexpr std::uint16_t kConfigurationTable = 0xE6F5, kDisketteTable = 0xEFC7, kResetVector = 0xFFF0;
 inline constexpr std::uint16_t kHardDiskTable = 0xE401;
+/// The GDT behind the segments that a Multiboot kernel starts with: null, code, data.
+inline constexpr std::uint16_t kFlatGdt = 0xE300, kFlatGdtBytes = 24;
 
 inline std::uint64_t real_address(std::uint16_t segment, std::uint16_t offset) { return segment * 16u + offset; }
 

@@ -2,6 +2,9 @@
 
 #include <span>
 
+#include "machine/boot/bios_data_area.h"
+#include "machine/memory.h"
+
 namespace zs::machine {
 namespace {
 
@@ -42,6 +45,8 @@ CpuState hand_over_to_kernel(const LoadedKernel& kernel) {
     segment = {.selector = 0x10, .attributes = kFlatData, .limit = 0xFFFFFFFF, .base = 0};
   }
   state.segments[kCs] = {.selector = 0x08, .attributes = kFlatCode, .limit = 0xFFFFFFFF, .base = 0};
+  // The specification lets GDTR be anything; first kernels load segments and take interrupts by what the loaders left.
+  state.gdtr = {.base = kBios + kFlatGdt, .limit = kFlatGdtBytes - 1};
   state.cr0 |= kProtection;
   state.rip = kernel.entry;
   state.gpr[kRax] = kernel.magic;

@@ -329,6 +329,12 @@ TEST(HandOver, AKernelStandsInFlatProtectedModeWithTheSameFirmwareBehindIt) {
   EXPECT_EQ(s.x87.control, 0x37F);
   EXPECT_EQ(s.segments[kCs].limit, 0xFFFFFFFFu);
   EXPECT_EQ(s.segments[kDs].base, 0u);
+  const auto pc = booted(1440 * 1024);
+  EXPECT_EQ(s.gdtr.limit, 23);
+  for (const Seg seg : {kCs, kDs}) {
+    const auto descriptor = pc->memory().load<std::uint64_t>(s.gdtr.base + s.segments[seg].selector);
+    EXPECT_EQ(descriptor >> 40 & 0xF0FF, s.segments[seg].attributes) << "the GDT describes what the segments hold";
+  }
 }
 
 TEST(HandOver, InitKeepsTheX87AndSaysTheSignatureAgain) {
