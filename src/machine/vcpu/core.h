@@ -374,6 +374,8 @@ struct Core {
   void check_io_breakpoints(std::uint16_t port, unsigned bytes);
   bool watches_code() const;
   bool code_breakpoint_here();
+  /// What DR6 says when #DB comes: its other bits stay, those of the breakpoints are of this exception alone.
+  void note_debug_cause(std::uint64_t causes);
 
   // ================================================================================================ system.cc
   void write_cr0(std::uint64_t value);

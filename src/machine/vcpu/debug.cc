@@ -64,8 +64,14 @@ bool Core::code_breakpoint_here() {
     const Condition c = condition(dr7, n);
     if (c.enabled && c.kind == 0 && dr[n] == here) hits |= U64{1} << n;
   }
-  dr6 |= hits;
-  return hits != 0;
+  if (hits == 0) return false;
+  note_debug_cause(hits);
+  return true;
+}
+
+void Core::note_debug_cause(std::uint64_t causes) {
+  constexpr U64 kBreakpoints = 0xF;
+  dr6 = (dr6 & ~kBreakpoints) | causes;
 }
 
 namespace {
@@ -74,7 +80,7 @@ void check_debug_access(Core& c, unsigned number) {
   if ((number == 4 || number == 5) && (c.cr4 & cr4::de) != 0) raise_ud();
   if (c.cpl != 0) raise_gp();
   if ((c.dr7 >> 13 & 1) != 0) {  // GD
-    c.dr6 |= 1u << 13;
+    c.note_debug_cause(1u << 13);
     throw Fault{kDebug, false, 0};
   }
 }

@@ -83,6 +83,15 @@ TEST_F(Debug, MovToADebugRegisterUnderGdFaults) {
   EXPECT_EQ(m_.cpu->state().dr7 & 0x2000, 0u);
 }
 
+// source: SDM vol. 3B, "Debug Status Register (DR6)": some exceptions clear bits 0-3, none the others.
+TEST_F(Debug, TheBreakpointBitsOfDr6AreOfTheLastExceptionAndTheOthersStay) {
+  start({0x90, 0x90, 0xF4}, 0x102);
+  state_.dr6 |= 1u << 13 | 2;  // BD and B1 of former ones
+  m_.cpu->set_state(state_);
+  (void)trapped_at();
+  EXPECT_EQ(dr6(), 0xFFFF0FF0 | 1u << 13 | 1u << 14);
+}
+
 TEST_F(Debug, TheMonitorsBreakpointStopsBeforeAndItsWatchpointAfter) {
   start({0x90, 0xA2, 0, 0x50, 0, 0, 0, 0, 0, 0, 0x90, 0xF4});  // nop; mov [5000h], al; nop; hlt
   m_.cpu->monitor().add_breakpoint(TestMachine::kCode + 1);

@@ -215,7 +215,7 @@ bool Core::boundary() {
     } else if (init_pending && !in_smm) {
       do_init();
     } else if (pending_dr6 != 0 && !shadow_blocks_traps) {
-      dr6 |= pending_dr6;
+      note_debug_cause(pending_dr6);
       pending_dr6 = 0;
       handle_fault({kDebug, false, 0});
     } else if (nmi_pending && !nmi_blocked && !blocked) {
