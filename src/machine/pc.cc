@@ -188,7 +188,10 @@ class Pc::Impl : public InterruptSource,
   /// tick comes all the same, loads could: it counts in memory.
   std::optional<PcStop> look_for_endless_loop(std::uint64_t instructions) {
     const bool ticks = only_the_bios_ticks();
-    if (something_can_interrupt((cpu_->rflags() & kInterruptFlag) != 0) && !ticks) return std::nullopt;
+    const auto may_be_interrupted = [&] {
+      return something_can_interrupt((cpu_->rflags() & kInterruptFlag) != 0) && !only_the_bios_ticks();
+    };
+    if (may_be_interrupted()) return std::nullopt;
     feed_.look_closely(true);
     const std::uint64_t devices = bus_.device_accesses() + msrs_.accesses(), first = cpu_->linear_ip();
     EndlessLoop loop(*cpu_);
@@ -197,7 +200,8 @@ class Pc::Impl : public InterruptSource,
       const std::uint64_t before = cpu_->retired();
       ended = ended_by(cpu_->run(1), before);
       const RetirementFeed::Seen& seen = feed_.seen();
-      if (seen.stores || seen.transfers || (seen.loads && ticks)) break;
+      // A loop that opens interrupts for some of its instructions ends in them.
+      if (seen.stores || seen.transfers || (seen.loads && ticks) || may_be_interrupted()) break;
       if (bus_.device_accesses() + msrs_.accesses() != devices) break;
       if (!ended && loop.closed(*cpu_)) {
         ended = PcStop{PcStopKind::Idle, 0, 0,
@@ -212,13 +216,15 @@ class Pc::Impl : public InterruptSource,
   bool only_the_bios_ticks() const {
     const bool real_mode = (cpu_->cr(0) & 1) == 0;
     return real_mode && cpu_->idtr().base == 0 && pic_.vector(0) == 8 && bios_ && bios_->owns_the_tick() &&
-           local_apic_.deadline() == kNever && !pmi_can_interrupt((cpu_->rflags() & kInterruptFlag) != 0);
+           local_apic_.deadline() == kNever && !cpu_->event_due() &&
+           !pmi_can_interrupt((cpu_->rflags() & kInterruptFlag) != 0);
   }
 
   PcStop step() { return run(cpu_->retired() + 1); }
 
   bool something_can_interrupt(bool interrupts_enabled) const {
-    return (interrupts_enabled && feed_.next_deadline() != kNever) || pmi_can_interrupt(interrupts_enabled);
+    return cpu_->event_due() || (interrupts_enabled && feed_.next_deadline() != kNever) ||
+           pmi_can_interrupt(interrupts_enabled);
   }
 
   bool pmi_can_interrupt(bool interrupts_enabled) const {

@@ -112,6 +112,39 @@ TEST(Pc, ExceptionsWithoutEndEndAtTheLimit) {
   }
 }
 
+// The interrupt came while IF was 0; nothing else will ever come.
+TEST(Pc, AnInterruptThatIsPendingIsStillToCome) {
+  // mov word [180h], 7C80h; mov word [182h], 0: vector 60h; cli; x2APIC on, self-IPI with vector 60h; sti; jmp $
+  const std::vector<unsigned> pending = {
+      0xC7, 0x06, 0x80, 0x01, 0x80, 0x7C, 0xC7, 0x06, 0x82, 0x01, 0x00, 0x00, 0xFA, 0xB0, 0xFF, 0xE6, 0x21,  // mask IRQs
+      0x66, 0xB9, 0x1B, 0x00, 0x00, 0x00, 0x0F, 0x32, 0x66, 0x0D, 0x00, 0x0C, 0x00, 0x00, 0x0F, 0x30,  // IA32_APIC_BASE
+      0x66, 0xB9, 0x3F, 0x08, 0x00, 0x00, 0x66, 0xB8, 0x60, 0x00, 0x00, 0x00, 0x66, 0x31, 0xD2, 0x0F, 0x30};
+  const std::vector<unsigned> endings[] = {{0xFB, 0xEB, 0xFE},                          // sti; jmp $
+                                           {0xFB, 0xF4},                                // sti; hlt
+                                           {0x90, 0xFB, 0x90, 0xFA, 0xEB, 0xFA}};       // again: sti; nop; cli; jmp again
+  for (const auto& ending : endings) {
+    std::vector<unsigned> code = pending;
+    code.insert(code.end(), ending.begin(), ending.end());
+    code.resize(0x80);
+    code.insert(code.end(), {0xFA, 0xBB, 0x34, 0x12, 0xF4});  // at 7C80h: cli; mov bx, 1234h; hlt
+    const auto pc = boot(code);
+    EXPECT_EQ(pc->run(1000).kind, PcStopKind::Idle);
+    EXPECT_EQ(pc->cpu().gpr(kRbx) & 0xFFFF, 0x1234u);
+  }
+}
+
+TEST(Pc, ALoopThatOpensInterruptsForOneInstructionEndsWithTheTimer) {
+  // The 8254 in mode 0, some 55 ms; vector 8 leads to cli; hlt. again: cli; nop; sti; nop; jmp again
+  const std::vector<unsigned> code = {0xC7, 0x06, 0x20, 0x00, 0x80, 0x7C, 0xC7, 0x06, 0x22, 0x00, 0x00, 0x00, 0xB0, 0x30,
+                                      0xE6, 0x43, 0xB0, 0xFF, 0xE6, 0x40, 0xE6, 0x40, 0xFA, 0x90, 0xFB, 0x90, 0xEB, 0xFA};
+  std::vector<unsigned> whole = code;
+  whole.resize(0x80);
+  whole.insert(whole.end(), {0xFA, 0xBB, 0x34, 0x12, 0xF4});
+  const auto pc = boot(whole);
+  EXPECT_EQ(pc->run(1'000'000'000).kind, PcStopKind::Idle);
+  EXPECT_EQ(pc->cpu().gpr(kRbx) & 0xFFFF, 0x1234u);
+}
+
 TEST(Pc, ABranchToItselfIsTheEndUnlessSomethingCanInterrupt) {
   EXPECT_EQ(boot({0xFA, 0xEB, 0xFE})->run(1000).kind, PcStopKind::Idle);
   EXPECT_EQ(boot({0xFB, 0xEB, 0xFE})->run(1000).kind, PcStopKind::Idle) << "only the BIOS hears the tick";

@@ -48,8 +48,8 @@ struct SegmentView {
   std::int64_t last_read = -1, last_write = -1;
 };
 
-/// What a stack or data segment register holds after a null selector was loaded in protected mode: the selector and DPL,
-/// and no segment that is present. The selector itself tells nothing: what real mode loaded with 0 may be used.
+/// What a stack or data segment register holds after a null selector was loaded in protected mode: the selector and
+/// DPL, and no segment that is present. The selector itself tells nothing: what real mode loaded with 0 may be used.
 Segment null_segment(std::uint16_t selector, unsigned dpl = 0);
 
 struct Core {
@@ -352,6 +352,8 @@ struct Core {
   // ================================================================================================ run.cc
   Stop run(std::uint64_t instructions);
   bool boundary();
+  /// Whether boundary() would deliver something, at once or behind a shadow.
+  bool event_due() const;
   void run_stretch(std::uint64_t deadline);
   void spin_as_watched(bool stepping);
   void take_interrupt(std::uint8_t vector);

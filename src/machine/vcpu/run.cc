@@ -242,6 +242,12 @@ bool Core::boundary() {
   return true;
 }
 
+bool Core::event_due() const {
+  const bool steps = (system_flags & flag::tf) != 0;
+  return ds_fault_pending || mce_pending || ((smi_pending || init_pending) && !in_smm) || pending_dr6 != 0 || steps ||
+         (nmi_pending && !nmi_blocked) || (interrupt_line && (system_flags & flag::interrupt) != 0);
+}
+
 Stop Core::run(std::uint64_t instructions) {
   std::uint64_t deadline = retired() + instructions;
   if (deadline < instructions) deadline = ~std::uint64_t{0};

@@ -40,6 +40,7 @@ void Vcpu::request_machine_check() {
   core_->mce_pending = true;
   core_->arm();
 }
+bool Vcpu::event_due() const { return core_->event_due(); }
 void Vcpu::set_debugctl(std::uint64_t value) { core_->debugctl = value; }
 void Vcpu::watch_changed() {
   core_->watch_stale = true;

@@ -58,6 +58,8 @@ class Vcpu {
   void request_init();
   /// A machine check (#MC) is delivered at the next boundary.
   void request_machine_check();
+  /// Whether something is pending that the processor takes as soon as it may: an interrupt, a trap.
+  bool event_due() const;
   /// IA32_DEBUGCTL as it now is: the CPU acts on BTF (bit 1).
   void set_debugctl(std::uint64_t value);
   /// The observer's wishes changed: watch() is asked before the next instruction.
