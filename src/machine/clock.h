@@ -2,7 +2,8 @@
 // counter, the APIC timer, the 8254, the real-time clock and the PMU's cycle events. Host time is nowhere in it.
 //
 // The cycle model is one declared constant: each retired instruction takes kCyclesPerInstruction core cycles. A REP
-// string instruction is one instruction. Halted, the clock jumps to the next thing that can happen.
+// string instruction is one instruction. An access to a port takes kPortTicks more, which the core waits. Halted, the
+// clock jumps to the next thing that can happen.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,9 @@ inline constexpr std::uint64_t kCyclesPerInstruction = 1;
 inline constexpr std::uint64_t kTscHz = 2'400'000'000;  // also the core clock: no turbo, no throttling
 inline constexpr std::uint64_t kBusHz = 100'000'000;    // what the APIC timer divides, and event 3CH/01H counts
 inline constexpr std::uint64_t kTscTicksPerBusTick = kTscHz / kBusHz;
+
+/// chosen: a microsecond, what a port of an ISA bus takes; software that waits so many accesses counts on it.
+inline constexpr std::uint64_t kPortTicks = kTscHz / 1'000'000;
 
 /// "Nothing will happen by itself."
 inline constexpr std::uint64_t kNever = ~std::uint64_t{0};

@@ -85,7 +85,7 @@ class Pc::Impl : public InterruptSource,
     vga_.add_to(ports_);
     system_ports_.add_to(ports_);
     cpu_ = std::make_unique<Vcpu>(Vcpu::Around{bus_, *this, msrs_, cpuid_, feed_});
-    bus_.set_cpu(*cpu_);
+    bus_.set_cpu(*cpu_, feed_);
     bus_.on_endless_poll([this](std::uint16_t port) {
       end({PcStopKind::Unsupported, 0, 0, endless_poll(port, ide_.has_value())});
     });

@@ -4,6 +4,7 @@
 #include "machine/devices/local_apic.h"
 #include "machine/memory.h"
 #include "machine/port_map.h"
+#include "machine/retirement_feed.h"
 #include "machine/vcpu/vcpu.h"
 
 namespace zs::machine {
@@ -60,18 +61,24 @@ void PcBus::write(std::uint64_t physical, unsigned bytes, std::uint64_t value) {
   cpu_->watch_changed();
 }
 
-std::uint32_t PcBus::in(std::uint16_t port, unsigned bytes) {
+/// Time passes before the device is asked, so it answers, and timers interrupt, as of then.
+void PcBus::use_port() {
   ++device_accesses_;
+  feed_->stall(kPortTicks);
+  cpu_->watch_changed();
+}
+
+std::uint32_t PcBus::in(std::uint16_t port, unsigned bytes) {
+  use_port();
   const std::uint32_t value = ports_.in(port, bytes);
   if (polls_.read(port, value)) endless_poll_(port);
   return value;
 }
 
 void PcBus::out(std::uint16_t port, unsigned bytes, std::uint32_t value) {
-  ++device_accesses_;
+  use_port();
   polls_.written(port);
   ports_.out(port, bytes, value);
-  cpu_->watch_changed();
 }
 
 }  // namespace zs::machine

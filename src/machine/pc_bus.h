@@ -14,14 +14,19 @@ class IoApic;
 class LocalApic;
 class PhysicalMemory;
 class PortMap;
+class RetirementFeed;
 
 class PcBus : public Bus {
  public:
   PcBus(PhysicalMemory& memory, PortMap& ports, LocalApic& local_apic, IoApic& io_apic)
       : memory_(memory), ports_(ports), local_apic_(local_apic), io_apic_(io_apic) {}
 
-  /// Before the first access. The CPU asks for the next deadline again after each access to a device.
-  void set_cpu(Vcpu& cpu) { cpu_ = &cpu; }
+  /// Before the first access. The CPU asks for the next deadline again after each access to a device; accesses to ports
+  /// take time.
+  void set_cpu(Vcpu& cpu, RetirementFeed& feed) {
+    cpu_ = &cpu;
+    feed_ = &feed;
+  }
 
   /// Called with the port when a guest has polled it too often (poll_watch.h).
   void on_endless_poll(std::function<void(std::uint16_t port)> action) { endless_poll_ = std::move(action); }
@@ -40,12 +45,14 @@ class PcBus : public Bus {
 
  private:
   bool in_local_apic(std::uint64_t physical) const;
+  void use_port();
 
   PhysicalMemory& memory_;
   PortMap& ports_;
   LocalApic& local_apic_;
   IoApic& io_apic_;
   Vcpu* cpu_ = nullptr;
+  RetirementFeed* feed_ = nullptr;
   PollWatch polls_;
   std::function<void(std::uint16_t)> endless_poll_ = [](std::uint16_t) {};
   std::uint64_t device_accesses_ = 0;

@@ -9,8 +9,8 @@ namespace zs::machine {
 
 class PollWatch {
  public:
-  /// So many equal reads in a row are too many. Whoever waits with a time limit gives up long before: at one cycle an
-  /// instruction these are tens of milliseconds of the PC's time, but hardware that is there answers at once.
+  /// So many equal reads in a row are too many: 17 seconds of the PC's time (kPortTicks). Whoever waits with a time
+  /// limit gives up before, and hardware that is there answers at once.
   static constexpr std::uint64_t kTooMany = std::uint64_t{1} << 24;
 
   /// returns whether this read is the one too many

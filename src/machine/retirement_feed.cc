@@ -81,8 +81,10 @@ Watch RetirementFeed::watch(unsigned cpl) {
 }
 
 void RetirementFeed::counted(std::uint64_t instructions) {
-  if (instructions == 0) return;
-  const std::uint64_t ticks = instructions * kCyclesPerInstruction;
+  if (instructions != 0) stall(instructions * kCyclesPerInstruction);
+}
+
+void RetirementFeed::stall(std::uint64_t ticks) {
   const std::uint64_t bus_before = clock_.now() / kTscTicksPerBusTick;
   clock_.advance(ticks);
   pmu_.advance({.core = ticks, .reference = ticks, .bus = clock_.now() / kTscTicksPerBusTick - bus_before}, ring_);

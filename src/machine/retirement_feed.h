@@ -57,6 +57,8 @@ class RetirementFeed : public RetirementObserver {
   void init() override;
   void machine_check() override;
 
+  /// The processor waits for so many ticks of the clock, not halted: cycles pass, nothing retires.
+  void stall(std::uint64_t ticks);
   /// The earliest moment at which a timer acts, or kNever.
   std::uint64_t next_deadline() const;
   /// Tells the timers that the clock moved, if one of them waits for it.

@@ -132,6 +132,11 @@ void Pit::clock_moved() {
 
 bool Pit::speaker_output() const { return output(counters_[2]); }
 
+bool Pit::refresh_toggle() const {
+  const Counter& counter = counters_[1];
+  return counter.running && ticks(counter) / counter.period() % 2 != 0;
+}
+
 void Pit::set_speaker_gate(bool open) {
   Counter& counter = counters_[2];
   if (open && !counter.gate) {

@@ -1,4 +1,4 @@
-// The 8254 timer: counter 0 raises IRQ0, counter 2 is what port 61H gates and shows; counter 1 exists and does nothing.
+// The 8254 timer: counter 0 raises IRQ0, counter 2 is what port 61H gates and shows, where counter 1 toggles a bit.
 // Counts follow from the clock; modes 2 and 3 repeat, the others count down once. BCD counting reads as binary.
 // source: Intel 8254 data sheet, "Programming the 8254" and "Mode Definitions".
 #pragma once
@@ -27,6 +27,8 @@ class Pit : public PortDevice, public TimedDevice {
   /// The output pin of counter 2, bit 5 of port 61H.
   bool speaker_output() const;
   void set_speaker_gate(bool open);
+  /// Bit 4 of port 61H: changes with each period of counter 1, every 15 microseconds as the BIOS programs it.
+  bool refresh_toggle() const;
 
  private:
   enum class Access : std::uint8_t { Latch, Low, High, LowThenHigh };

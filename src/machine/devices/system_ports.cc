@@ -25,8 +25,8 @@ void SystemPorts::add_to(PortMap& map) {
 std::uint8_t SystemPorts::in(std::uint16_t port) {
   switch (port) {
     case kPort61:
-      refresh_ = !refresh_;
-      return static_cast<std::uint8_t>(port61_ | (refresh_ ? 0x10 : 0) | (pit_.speaker_output() ? 0x20 : 0));
+      return static_cast<std::uint8_t>(port61_ | (pit_.refresh_toggle() ? 0x10 : 0) |
+                                       (pit_.speaker_output() ? 0x20 : 0));
     case kPort92: return pins_.a20() ? kA20 : 0;
     case kApmCommand: return apm_command_;
     case kApmStatus: return apm_status_;

@@ -34,7 +34,6 @@ class SystemPorts : public PortDevice {
   SystemPins& pins_;
   Pit& pit_;
   std::uint8_t port61_ = 0, apm_command_ = 0, apm_status_ = 0;
-  bool refresh_ = false;
 };
 
 }  // namespace zs::machine

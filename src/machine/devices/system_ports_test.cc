@@ -93,7 +93,12 @@ TEST_F(SystemPortsTest, APortB2CommandIsASystemManagementInterrupt) {
 }
 
 TEST_F(SystemPortsTest, Port61ShowsTheRefreshToggleThatDelayLoopsWaitFor) {
-  EXPECT_NE(map.in(0x61, 1) & 0x10, map.in(0x61, 1) & 0x10);
+  pit.out(0x43, 0x54);  // counter 1, low byte, mode 2
+  pit.out(0x41, 18);
+  const std::uint32_t first = map.in(0x61, 1) & 0x10;
+  EXPECT_EQ(map.in(0x61, 1) & 0x10, first);
+  clock.advance(kTscHz / kPitHz * 18 + 100);
+  EXPECT_NE(map.in(0x61, 1) & 0x10, first);
 }
 
 }  // namespace
