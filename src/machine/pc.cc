@@ -130,6 +130,7 @@ class Pc::Impl : public InterruptSource,
     install_firmware();
     const auto kernel = load_multiboot(input, memory_);
     if (!kernel) return kernel.error();
+    kernel_is_elf32_ = kernel->elf32;
     cpu_->set_state(hand_over_to_kernel(*kernel));
     cpu_->memory_written(0, memory_.size());
     return {};
@@ -147,9 +148,7 @@ class Pc::Impl : public InterruptSource,
         if (const auto ended = look_for_endless_loop(instructions)) return *ended;
         continue;
       }
-      const bool looks = !cpu_->monitor().has_points();  // run() passes one where it begins
-      const std::uint64_t room = instructions - passed - before;
-      const std::uint64_t asked = looks ? std::min(room, next_look_ - before) : room;
+      const std::uint64_t asked = std::min(instructions - passed - before, next_look_ - before);
       const Stop stop = cpu_->run(asked);
       if (const auto ended = ended_by(stop, before)) return *ended;
       if (stop.kind == StopKind::Limit) passed += asked - std::min(asked, cpu_->retired() - before);
@@ -345,6 +344,7 @@ class Pc::Impl : public InterruptSource,
   std::optional<IdeDisk> ide_;
   std::optional<Bios> bios_;
   std::optional<PcStop> ending_;
+  bool kernel_is_elf32_ = false;
   unsigned fruitless_ = 0;
   std::uint64_t next_look_ = kBetweenLooks;
 };
@@ -371,6 +371,7 @@ bool Pc::rdmsr(std::uint32_t msr, std::uint64_t& value) { return impl_->msrs_.rd
 std::uint32_t Pc::local_apic_register(std::uint32_t offset) { return impl_->local_apic_.read(offset); }
 PortMap& Pc::ports() { return impl_->ports_; }
 const DiskImage* Pc::disk() const { return impl_->disk_ ? &*impl_->disk_ : nullptr; }
+bool Pc::kernel_is_elf32() const { return impl_->kernel_is_elf32_; }
 const Clock& Pc::clock() const { return impl_->clock_; }
 std::uint64_t Pc::retired() const { return impl_->cpu_->retired(); }
 

@@ -81,6 +81,8 @@ class Pc {
   /// As RDMSR finds it. returns false where that raises #GP(0)
   bool rdmsr(std::uint32_t msr, std::uint64_t& value);
   std::uint32_t local_apic_register(std::uint32_t offset);
+  /// Whether the kernel is an ELF file of 32 bits.
+  bool kernel_is_elf32() const;
   /// What INT 13H serves; null with a kernel.
   const DiskImage* disk() const;
   const Clock& clock() const;

@@ -78,7 +78,8 @@ std::optional<int> parse_boot(const Arguments& arguments, BootWords& words) {
   line.value("--trace", words.trace, "FILE", "Every instruction and control transfer");
   line.group("Debugging");
   line.values("--break", words.breakpoints, "ADDR", "Stop before this linear address and print registers");
-  line.value("--gdb", words.gdb, "PORT", "Wait for gdb at this port of 127.0.0.1; 0: any free one");
+  line.value("--gdb", words.gdb, "PORT[,ARCH]",
+             "Wait for gdb at this port of 127.0.0.1 (0: any free one), with registers of i386 or x86-64");
   line.note(
       "The screen goes to standard output, how the run ended to standard error.\n"
       "FILE may be - for standard output. Addresses are hexadecimal.");
@@ -172,10 +173,19 @@ Result<BootPlan> plan_boot(const BootWords& words) {
   }
   plan.json = words.screen == "json";
   if (!words.gdb.empty()) {
+    const std::string_view number = std::string_view(words.gdb).substr(0, words.gdb.find(','));
     std::uint16_t port = 0;
-    const auto [end, error] = std::from_chars(words.gdb.data(), words.gdb.data() + words.gdb.size(), port);
-    if (error != std::errc() || end != words.gdb.data() + words.gdb.size()) {
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), port);
+    if (error != std::errc() || end != number.data() + number.size()) {
       return Error{"--gdb " + words.gdb + ": no port", "a number from 0 to 65535; gdb then says: target remote :PORT"};
+    }
+    if (number.size() != words.gdb.size()) {
+      const std::string registers = words.gdb.substr(number.size() + 1);
+      if (registers != "i386" && registers != "x86-64") {
+        return Error{"--gdb " + words.gdb + ": no registers of that name", "i386 or x86-64"};
+      }
+      using machine::gdb::Registers;
+      plan.gdb_registers = registers == "i386" ? Registers::I386 : Registers::X8664;
     }
     plan.gdb_port = port;
   }

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "cli/command/arguments.h"
 #include "machine/boot/disk_image.h"
+#include "machine/gdb/session.h"
 
 namespace zs::arch {
 struct CpuModel;
@@ -38,6 +39,7 @@ struct BootPlan {
   std::vector<std::uint64_t> breakpoints;
   bool json = false;
   std::optional<std::uint16_t> gdb_port;
+  std::optional<machine::gdb::Registers> gdb_registers;
   std::optional<machine::DriveKind> drive;
 };
 

@@ -233,7 +233,10 @@ int run_boot(const Arguments& arguments) {
 
   PcStop stop;
   if (plan->gdb_port) {
-    auto served = machine::gdb::serve(pc, plan->limit, *plan->gdb_port, [](std::uint16_t port) {
+    using machine::gdb::Registers;
+    const Registers own = pc.kernel_is_elf32() ? Registers::I386 : Registers::X8664;
+    const Registers shown = plan->gdb_registers.value_or(own);
+    auto served = machine::gdb::serve(pc, plan->limit, *plan->gdb_port, shown, [](std::uint16_t port) {
       say(fmt::format("boot: waiting for gdb: target remote 127.0.0.1:{}", port));
     });
     if (!served) {

@@ -265,6 +265,7 @@ Result<LoadedKernel> load_multiboot(const MultibootInput& input, PhysicalMemory&
                  ""};
   }
   LoadedKernel loaded{.entry = static_cast<std::uint32_t>(image->entry)};
+  loaded.elf32 = elf && file[4] == std::byte{1};
   if (!found) return loaded;
 
   InfoArea area(memory);

@@ -32,6 +32,7 @@ struct LoadedKernel {
   std::uint32_t entry = 0;
   std::uint32_t magic = 0;  // EAX
   std::uint32_t info = 0;   // EBX
+  bool elf32 = false;
 };
 
 /// Puts everything into `memory`.

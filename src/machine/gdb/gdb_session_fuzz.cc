@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   sector[510] = std::byte{0x55};
   sector[511] = std::byte{0xAA};
   (*made)->boot_disk(*DiskImage::make(std::move(sector), "image"));
-  gdb::Session session(**made, 500, [] { return true; });
+  gdb::Session session(**made, 500, size % 2 == 0 ? gdb::Registers::X8664 : gdb::Registers::I386, [] { return true; });
   gdb::PacketReader reader;
   reader.add({reinterpret_cast<const char*>(data), size});
   const std::string_view all(reinterpret_cast<const char*>(data), size);

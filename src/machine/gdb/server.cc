@@ -11,7 +11,6 @@
 
 #include "base/descriptor.h"
 #include "machine/gdb/packet.h"
-#include "machine/gdb/session.h"
 
 namespace zs::machine::gdb {
 namespace {
@@ -45,7 +44,7 @@ bool receive(int fd, PacketReader& reader, int timeout) {
 
 }  // namespace
 
-Result<PcStop> serve(Pc& pc, std::uint64_t limit, std::uint16_t port,
+Result<PcStop> serve(Pc& pc, std::uint64_t limit, std::uint16_t port, Registers registers,
                      const std::function<void(std::uint16_t)>& listening) {
   const Descriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!listener) return failure(port, "no socket");
@@ -67,7 +66,7 @@ Result<PcStop> serve(Pc& pc, std::uint64_t limit, std::uint16_t port,
 
   PacketReader reader;
   bool gone = false;
-  Session session(pc, limit, [&] {
+  Session session(pc, limit, registers, [&] {
     gone = gone || !receive(peer.get(), reader, 0);
     if (gone) return true;
     const auto item = reader.next();

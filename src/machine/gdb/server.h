@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "machine/gdb/session.h"
 #include "machine/pc.h"
 
 namespace zs::machine::gdb {
@@ -13,7 +14,7 @@ namespace zs::machine::gdb {
 /// port       0: any free one
 /// listening  called with the port once gdb may connect
 /// returns    how the PC stopped; Limit if gdb killed it
-Result<PcStop> serve(Pc& pc, std::uint64_t limit, std::uint16_t port,
+Result<PcStop> serve(Pc& pc, std::uint64_t limit, std::uint16_t port, Registers registers,
                      const std::function<void(std::uint16_t)>& listening);
 
 }  // namespace zs::machine::gdb

@@ -14,18 +14,29 @@
 namespace zs::machine::gdb {
 namespace {
 
-/// gdb's order of general registers.
-constexpr std::array<Gpr, 16> kOrder = {kRax, kRbx, kRcx, kRdx, kRsi, kRdi, kRbp, kRsp,
-                                        kR8,  kR9,  kR10, kR11, kR12, kR13, kR14, kR15};
+constexpr std::array<Gpr, 16> kOrder64 = {kRax, kRbx, kRcx, kRdx, kRsi, kRdi, kRbp, kRsp,
+                                          kR8,  kR9,  kR10, kR11, kR12, kR13, kR14, kR15};
+constexpr std::array<Gpr, 8> kOrder32 = {kRax, kRcx, kRdx, kRbx, kRsp, kRbp, kRsi, kRdi};
 constexpr std::array<Seg, 6> kSegmentOrder = {kCs, kSs, kDs, kEs, kFs, kGs};
-constexpr unsigned kRipNumber = 16, kFlagsNumber = 17, kLastNumber = 23;
 constexpr std::uint64_t kRunAtOnce = 1'000'000;  // instructions between two looks at whether gdb wants to interrupt
 constexpr std::uint64_t kLargestRead = 16 << 10;
 
-/// Registers 0 to 23: 16 general, RIP, then flags and six selectors of 4 bytes; only these are offered.
-constexpr std::string_view kTarget =
-    R"(<?xml version="1.0"?><!DOCTYPE target SYSTEM "gdb-target.dtd"><target><architecture>i386:x86-64</architecture>)"
-    R"(</target>)";
+}  // namespace
+
+/// gdb's numbers of registers: general ones, the instruction pointer, then flags and six selectors of 4 bytes; only
+/// these are offered. gdb takes an architecture that it is told to be compatible with the file it has loaded.
+struct Session::Layout {
+  std::span<const Gpr> general;
+  unsigned bytes;
+  std::string_view target;
+
+  std::size_t ip() const { return general.size(); }
+  std::size_t flags() const { return general.size() + 1; }
+  std::size_t last() const { return flags() + kSegmentOrder.size(); }
+  unsigned bytes_of(std::size_t number) const { return number <= ip() ? bytes : 4; }
+};
+
+namespace {
 
 std::string hex_of(std::uint64_t value, unsigned bytes) {
   return hex(std::as_bytes(std::span(&value, 1)).first(bytes));
@@ -41,30 +52,60 @@ std::optional<std::uint64_t> value_of(std::string_view digits) {
 
 }  // namespace
 
-std::string Session::read_registers() {
+const Session::Layout& Session::layout() const {
+  static constexpr Layout k64{kOrder64, 8,
+                              R"(<?xml version="1.0"?><!DOCTYPE target SYSTEM "gdb-target.dtd"><target>)"
+                              R"(<architecture>i386:x86-64</architecture><osabi>none</osabi></target>)"};
+  static constexpr Layout k32{
+      kOrder32, 4,
+      R"(<?xml version="1.0"?><!DOCTYPE target SYSTEM "gdb-target.dtd"><target>)"
+      R"(<architecture>i386</architecture><osabi>none</osabi><compatible>i386:x86-64</compatible></target>)"};
+  return registers_ == Registers::I386 ? k32 : k64;
+}
+
+std::string Session::read_register(std::size_t number) const {
   const CpuState state = pc_.cpu().state();
+  const Layout& of = layout();
+  const std::uint64_t value = number < of.ip()       ? state.gpr[of.general[number]]
+                              : number == of.ip()    ? pc_.cpu().linear_ip()
+                              : number == of.flags() ? state.rflags
+                                                     : state.segments[kSegmentOrder[number - of.flags() - 1]].selector;
+  return hex_of(value, of.bytes_of(number));
+}
+
+std::string Session::read_registers() const {
   std::string text;
-  for (const Gpr reg : kOrder) text += hex_of(state.gpr[reg], 8);
-  text += hex_of(pc_.cpu().linear_ip(), 8);
-  text += hex_of(state.rflags, 4);
-  for (const Seg seg : kSegmentOrder) text += hex_of(state.segments[seg].selector, 4);
+  for (std::size_t number = 0; number <= layout().last(); ++number) text += read_register(number);
   return text;
 }
 
-std::string Session::write_registers(std::string_view digits) {
-  if (digits.size() < kOrder.size() * 16 + 16 + 8) return "E01";
+/// A processor that goes on elsewhere is not halted there.
+bool Session::set_register(std::size_t number, std::uint64_t value) {
   CpuState state = pc_.cpu().state();
-  for (const Gpr reg : kOrder) {
-    const auto value = value_of(digits.substr(0, 16));
-    if (!value) return "E01";
-    state.gpr[reg] = *value;
-    digits.remove_prefix(16);
+  const Layout& of = layout();
+  if (number < of.ip()) {
+    state.gpr[of.general[number]] = value;
+  } else if (number == of.ip()) {
+    state.halted = state.halted && value == pc_.cpu().linear_ip();
+    state.rip = value - state.segments[kCs].base;
+  } else if (number == of.flags()) {
+    state.rflags = value;
+  } else {
+    return false;  // selectors: their descriptors would not follow
   }
-  const auto ip = value_of(digits.substr(0, 16)), flags = value_of(digits.substr(16, 8));
-  if (!ip || !flags) return "E01";
-  state.rip = *ip - state.segments[kCs].base;
-  state.rflags = *flags;
   pc_.cpu().set_state(state);
+  return true;
+}
+
+std::string Session::write_registers(std::string_view digits) {
+  const Layout& of = layout();
+  if (digits.size() < 2 * (of.bytes * (of.ip() + 1) + 4)) return "E01";
+  for (std::size_t number = 0; number <= of.flags(); ++number) {
+    const auto value = value_of(digits.substr(0, std::size_t{2} * of.bytes_of(number)));
+    if (!value) return "E01";
+    (void)set_register(number, *value);
+    digits.remove_prefix(std::size_t{2} * of.bytes_of(number));
+  }
   return "OK";
 }
 
@@ -72,19 +113,7 @@ std::string Session::write_register(std::string_view packet) {
   const auto number = take_hex(packet);
   if (!number || packet.empty() || packet.front() != '=') return "E01";
   const auto value = value_of(packet.substr(1));
-  if (!value) return "E01";
-  CpuState state = pc_.cpu().state();
-  if (*number < kOrder.size()) {
-    state.gpr[kOrder[*number]] = *value;
-  } else if (*number == kRipNumber) {
-    state.rip = *value - state.segments[kCs].base;
-  } else if (*number == kFlagsNumber) {
-    state.rflags = *value;
-  } else {
-    return "E01";  // selectors: their descriptors would not follow
-  }
-  pc_.cpu().set_state(state);
-  return "OK";
+  return value && set_register(*number, *value) ? "OK" : "E01";
 }
 
 std::string Session::read_memory(std::string_view packet) {
@@ -186,8 +215,9 @@ std::string Session::query(std::string_view packet) {
   if (packet.starts_with(kFeatures)) {
     packet.remove_prefix(kFeatures.size());
     const auto offset = take_hex(packet);
-    if (!offset || *offset > kTarget.size()) return "E01";
-    return "l" + std::string(kTarget.substr(*offset));
+    const std::string_view target = layout().target;
+    if (!offset || *offset > target.size()) return "E01";
+    return "l" + std::string(target.substr(*offset));
   }
   if (packet == "qAttached") return "1";
   if (packet == "qC") return "QC1";
@@ -206,10 +236,7 @@ std::optional<std::string> Session::answer(std::string_view packet) {
     case 'p': {
       std::string_view text = rest;
       const auto number = take_hex(text);
-      if (!number || *number > kLastNumber) return "E01";
-      const std::string all = read_registers();
-      if (*number <= kRipNumber) return all.substr(*number * 16, 16);
-      return all.substr((kRipNumber + 1) * 16 + (*number - kFlagsNumber) * 8, 8);
+      return number && *number <= layout().last() ? read_register(*number) : "E01";
     }
     case 'P': return write_register(rest);
     case 'm': return read_memory(rest);

@@ -1,8 +1,8 @@
 // What stock gdb asks of the virtual PC, packet by packet: registers, memory, step, continue, breakpoints, watchpoints.
 // No sockets here: packets in, packets out.
 //
-// The PC shows gdb the x86-64 register set ("set architecture i8086" or "i386" lets gdb disassemble 16- and 32-bit
-// code).
+// The PC shows gdb the registers of x86-64 or of i386: gdb looks at a file of 32 bits, its frames and types, with the
+// latter alone. Which, is settled before gdb connects: i386 for a kernel of 32 bits, unless the user says otherwise.
 // Addresses are linear: breakpoints and memory are those that paging maps now. RIP is shown as a linear address too, so
 // that code in real mode can be found; writing it writes the offset.
 // source: GDB manual, "Packets", "Stop Reply Packets", "Target Description Format".
@@ -20,12 +20,14 @@
 
 namespace zs::machine::gdb {
 
+enum class Registers : std::uint8_t { X8664, I386 };
+
 class Session {
  public:
   /// limit        instructions in all
   /// interrupted  asked now and then while the PC runs; true: gdb wants it to stop
-  Session(Pc& pc, std::uint64_t limit, std::function<bool()> interrupted)
-      : pc_(pc), limit_(limit), interrupted_(std::move(interrupted)) {}
+  Session(Pc& pc, std::uint64_t limit, Registers registers, std::function<bool()> interrupted)
+      : pc_(pc), limit_(limit), registers_(registers), interrupted_(std::move(interrupted)) {}
 
   /// The reply to one packet, unframed. Nothing: no reply is due (the debugger left).
   std::optional<std::string> answer(std::string_view packet);
@@ -38,7 +40,11 @@ class Session {
 
  private:
   std::string query(std::string_view packet);
-  std::string read_registers();
+  struct Layout;
+  const Layout& layout() const;
+  std::string read_register(std::size_t number) const;
+  std::string read_registers() const;
+  bool set_register(std::size_t number, std::uint64_t value);
   std::string write_registers(std::string_view digits);
   std::string write_register(std::string_view packet);
   std::string read_memory(std::string_view packet);
@@ -49,6 +55,7 @@ class Session {
 
   Pc& pc_;
   std::uint64_t limit_;
+  Registers registers_;
   std::function<bool()> interrupted_;
   std::set<std::tuple<unsigned, std::uint64_t, std::uint64_t>> points_;
   std::string last_reply_ = "S05";

@@ -25,7 +25,7 @@ void Monitor::at_service(vcpu::Core& core, const vcpu::Insn& insn) {
 
 void Monitor::at_breakpoint(vcpu::Core& core, const vcpu::Insn& insn) {
   const std::uint64_t here = core.linear_ip();
-  if (core.monitor.has_breakpoint(here) && !core.monitor.resuming_) throw vcpu::MonitorStop{here};
+  if (core.monitor.has_breakpoint(here) && core.monitor.passes_ != here) throw vcpu::MonitorStop{here};
   original(insn).run(core, original(insn));
 }
 

@@ -31,7 +31,6 @@ class Monitor {
   void remove_breakpoint(std::uint64_t linear);
   void add_watchpoint(std::uint64_t linear, std::uint64_t bytes, WatchKind kind);
   void remove_watchpoint(std::uint64_t linear, std::uint64_t bytes, WatchKind kind);
-  bool has_points() const { return !breakpoints_.empty() || watches_data(); }
 
   // ---- for the interpreter
   /// Whether an instruction at `linear` may have the monitor's part in front.
@@ -44,9 +43,10 @@ class Monitor {
   void check_access(std::uint64_t linear, unsigned bytes, bool write);
   /// The address of the access that met a watchpoint since it was asked last.
   std::optional<std::uint64_t> take_hit() { return std::exchange(hit_, std::nullopt); }
-  /// The next instruction runs though a breakpoint lies there; or no more.
-  void resume(bool on) { resuming_ = on; }
-  bool resuming() const { return resuming_; }
+  /// The processor has stopped at this breakpoint: going on from there, it passes it once.
+  void stopped_at(std::uint64_t linear) { passes_ = linear; }
+  bool passes_one() const { return passes_.has_value(); }
+  void passed() { passes_.reset(); }
 
  private:
   struct DataWatch {
@@ -72,7 +72,7 @@ class Monitor {
   std::deque<vcpu::Insn> originals_;  // of records that have the monitor's part in front
   std::vector<DataWatch> watchpoints_;
   std::optional<std::uint64_t> hit_;
-  bool resuming_ = false;
+  std::optional<std::uint64_t> passes_;
 };
 
 }  // namespace zs::machine

@@ -253,7 +253,6 @@ Stop Core::run(std::uint64_t instructions) {
   if (deadline < instructions) deadline = ~std::uint64_t{0};
   stopping = stop_requested = false;
   watch_stale = true;
-  monitor.resume(true);
   // A handler that faults at its first instruction and a repetition without end retire nothing. After a good number of
   // such rounds in a row each counts like an instruction: no guest runs longer than its limit lets it.
   constexpr unsigned kFruitlessForFree = 256;
@@ -289,6 +288,7 @@ Stop Core::run(std::uint64_t instructions) {
       stop = {StopKind::Unsupported, false, linear_ip(), refusal.what};
       refused = true;
     } catch (const MonitorStop& stopped) {
+      monitor.stopped_at(stopped.linear);
       stop = {StopKind::Breakpoint, (system_flags & flag::interrupt) != 0, stopped.linear, ""};
       finished = true;
     }
@@ -311,14 +311,14 @@ void Core::run_stretch(std::uint64_t deadline) {
   if (code_breakpoints && !resumes && code_breakpoint_here()) throw Fault{kDebug, false, 0};
   system_flags &= ~flag::rf;
   // After a shadow an ordinary look at what is pending follows the next instruction.
-  if (steps || code_breakpoints || shadow || monitor.resuming()) count = 1;
+  if (steps || code_breakpoints || shadow || monitor.passes_one()) count = 1;
   const bool was_shadow = shadow;
   if (was_shadow) shadow = shadow_blocks_traps = false;
   planned = retired() + count;
   left = static_cast<std::int64_t>(count);
   branched = swallow_trap = false;
   spin_as_watched(steps);
-  monitor.resume(false);
+  monitor.passed();
   if (suspended) --planned;  // not retired yet
   const bool branch_steps = (debugctl & 2) != 0;
   if (steps && !swallow_trap && !shadow_blocks_traps && (!branch_steps || branched)) pending_dr6 |= 1u << 14;
