@@ -21,6 +21,7 @@
 #include "machine/devices/pit.h"
 #include "machine/devices/serial_port.h"
 #include "machine/devices/system_ports.h"
+#include "machine/devices/typist.h"
 #include "machine/devices/vga.h"
 #include "machine/endless_loop.h"
 #include "machine/last_level_cache.h"
@@ -96,6 +97,8 @@ class Pc::Impl : public InterruptSource,
     feed_.set_cpu(*cpu_);
     feed_.add_timer(pit_);
     feed_.add_timer(local_apic_);
+    feed_.add_timer(typist_);
+    typist_.type(std::move(config_.keys));
     feed_.set_trace(config_.trace);
     feed_.on_init([this] { local_apic_.init(); });
     pmu_.set_vector_registers(&vector_registers_);
@@ -215,7 +218,7 @@ class Pc::Impl : public InterruptSource,
   bool only_the_bios_ticks() const {
     const bool real_mode = (cpu_->cr(0) & 1) == 0;
     return real_mode && cpu_->idtr().base == 0 && pic_.vector(0) == 8 && bios_ && bios_->owns_the_tick() &&
-           local_apic_.deadline() == kNever && !cpu_->event_due() &&
+           std::min(local_apic_.deadline(), typist_.deadline()) == kNever && !cpu_->event_due() &&
            !pmi_can_interrupt((cpu_->rflags() & kInterruptFlag) != 0);
   }
 
@@ -258,6 +261,11 @@ class Pc::Impl : public InterruptSource,
     const std::uint64_t frame = cpu.segment(kSs).base + ((word(kRsp) + 4u) & 0xFFFF);  // IP, CS, FLAGS
     call.flags = memory_.load<std::uint16_t>(frame);
     const BiosCall before = call;
+    if (number == Bios::kKeyWait) {
+      constexpr std::uint64_t kCarry = 1;
+      cpu.set_rflags(bios_->must_wait_for_key(call) ? cpu.rflags() | kCarry : cpu.rflags() & ~kCarry);
+      return;
+    }
     bios_->service(number, call);
     const auto put = [&cpu](Gpr reg, std::uint32_t was, std::uint32_t is) {
       if (is != was) cpu.set_gpr(reg, is);
@@ -282,8 +290,9 @@ class Pc::Impl : public InterruptSource,
     feed_.run_timers();
   }
   void note(const std::string& text) override { config_.note(text); }
+  bool keys_to_come() const override { return typist_.typing(); }
   void waits_for_a_key() override {
-    end({PcStopKind::Idle, 0, 0, "waits for a key, and nobody types on this PC's keyboard"});
+    end({PcStopKind::Idle, 0, 0, "waits for a key, and nobody types on this PC's keyboard (--keys does)"});
   }
   void reset() override { pulse_reset(); }
 
@@ -326,6 +335,7 @@ class Pc::Impl : public InterruptSource,
   SerialPort serial_;
   MonitorPorts monitor_ports_{*this};
   KeyboardController keyboard_{*this};
+  Typist typist_{clock_, keyboard_};
   Vga vga_;
   SystemPorts system_ports_;
   PicPorts pic_ports_;

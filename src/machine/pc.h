@@ -8,11 +8,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "arch/quirks.h"
 #include "base/result.h"
 #include "machine/boot/disk_image.h"
 #include "machine/boot/multiboot.h"
+#include "machine/devices/keys.h"
 #include "machine/retirement_feed.h"
 #include "machine/vcpu/interfaces.h"
 
@@ -31,6 +33,7 @@ struct PcConfig {
   arch::QuirkSet quirks{};  // all that are to hold, those of the model included
   std::uint64_t memory_bytes = std::uint64_t{512} << 20;
   std::function<void(std::uint8_t)> serial = [](std::uint8_t) {};  // what COM1 sends
+  std::vector<KeyStroke> keys{};                                    // typed on the keyboard
   std::function<void(const std::string&)> note = [](const std::string&) {
   };  // what the guest asked for and is not there
   TraceSink trace{};

@@ -148,6 +148,33 @@ TEST(Pc, ALoopThatOpensInterruptsForOneInstructionEndsWithTheTimer) {
   EXPECT_EQ(pc->cpu().gpr(kRbx) & 0xFFFF, 0x1234u);
 }
 
+PcConfig typing(std::string_view text) {
+  PcConfig config;
+  config.keys = *key_strokes(text);
+  return config;
+}
+
+TEST(Pc, AWaitForAKeyTakesWhatIsTypedAndEndsTheRunWhereNobodyTypes) {
+  // mov ah, 0; int 16h; mov bx, ax; mov ah, 0; int 16h; mov cx, ax; mov ah, 0; int 16h; mov dx, ax
+  const std::vector<unsigned> code = {0xB4, 0x00, 0xCD, 0x16, 0x89, 0xC3, 0xB4, 0x00, 0xCD,
+                                      0x16, 0x89, 0xC1, 0xB4, 0x00, 0xCD, 0x16, 0x89, 0xC2};
+  const auto pc = boot(code, typing("x<Wait>!"));
+  const PcStop stop = pc->run(1'000'000);
+  EXPECT_EQ(stop.kind, PcStopKind::Idle);
+  EXPECT_THAT(stop.detail, HasSubstr("waits for a key"));
+  EXPECT_EQ(pc->cpu().gpr(kRbx) & 0xFFFF, 0x2D78u);
+  EXPECT_EQ(pc->cpu().gpr(kRcx) & 0xFFFF, 0x0221u);
+  EXPECT_NE(pc->cpu().gpr(kRdx) & 0xFFFF, pc->cpu().gpr(kRax) & 0xFFFF) << "the third call does not return";
+  EXPECT_GT(pc->clock().now(), kTscHz) << "and the clock has not stood";
+}
+
+TEST(Pc, KeysReachAGuestThatPollsTheKeyboardController) {
+  // cli; again: in al, 64h; test al, 1; jz again; in al, 60h; mov bl, al; hlt
+  const auto pc = boot({0xFA, 0xE4, 0x64, 0xA8, 0x01, 0x74, 0xFA, 0xE4, 0x60, 0x88, 0xC3, 0xF4}, typing("\n"));
+  EXPECT_EQ(pc->run(10'000'000).kind, PcStopKind::Idle);
+  EXPECT_EQ(pc->cpu().gpr(kRbx) & 0xFF, 0x1Cu);
+}
+
 TEST(Pc, ABranchToItselfIsTheEndUnlessSomethingCanInterrupt) {
   EXPECT_EQ(boot({0xFA, 0xEB, 0xFE})->run(1000).kind, PcStopKind::Idle);
   EXPECT_EQ(boot({0xFB, 0xEB, 0xFE})->run(1000).kind, PcStopKind::Idle) << "only the BIOS hears the tick";

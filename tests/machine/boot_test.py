@@ -98,7 +98,7 @@ class Endings(InFolder):
         self.ends(poll, 2, "not supported: polls port 1F7h (IDE status): this PC has no IDE disk; INT 13H works after ")
         # again: in al, 64h; test al, 1; jz again
         self.ends(b"\xe4\x64\xa8\x01\x74\xfa", 2,
-                  "not supported: polls port 64h (keyboard status): nobody types on this PC's keyboard after ")
+                  "not supported: polls port 64h (keyboard status): nobody types on this PC's keyboard (--keys does) after ")
         # two ports in turn: it waits for something else
         self.ends(b"\xe4\x64\xe4\x61\xeb\xfa", 124, "the limit", "--max-instructions", "100000")
 
@@ -110,7 +110,15 @@ class Endings(InFolder):
 
     def test_a_wait_for_a_key_is_idle(self):
         # again: mov ah, 1; int 16h; jz again
-        self.ends(b"\xb4\x01\xcd\x16\x74\xfa", 0, "idle: waits for a key, and nobody types on this PC's keyboard after ")
+        self.ends(b"\xb4\x01\xcd\x16\x74\xfa", 0, "idle: waits for a key, and nobody types on this PC's keyboard (--keys does) after ")
+
+    def test_keys_are_typed_and_words_that_are_none_refused(self):
+        # again: mov ah, 0; int 16h; mov ah, 0eh; int 10h; jmp again
+        echo = b"\xb4\x00\xcd\x16\xb4\x0e\xcd\x10\xeb\xf6"
+        self.assertEqual(self.boot_code(echo, "--keys", "Hi, PC!")[:2], (0, "Hi, PC!\n"))
+        self.assertEqual(boot("--kernel", "k", "--keys", "<Foo>"), (
+            129, "", "zeroskid: --keys: <Foo>: no key of that name\nhint: names: Enter, Esc, Up, F1, C-c, A-x, Wait (a second) "
+                     "and their like; << types <\n"))
 
     def test_what_the_bios_has_not_is_told_once(self):
         # two calls of APM

@@ -69,6 +69,7 @@ std::optional<int> parse_boot(const Arguments& arguments, BootWords& words) {
   line.value("--cpu", words.cpu, "MODEL", "Its CPU model (default: westmere for --demo, else skylake-server)");
   line.values("--quirk", words.quirks, "QUIRK", "A quirk or erratum of a processor, on; may be repeated");
   line.value("--mem", words.memory, "SIZE", "Memory, with K, M or G (default: 512M)");
+  line.value("--keys", words.keys, "TEXT", "Typed on its keyboard; <Enter>, <Esc>, <Up>, <F1>, <C-c>, <Wait> are keys");
   line.number("--max-instructions", words.max_instructions, 1, "N", "Stop after so many instructions, with status 124");
   line.group("What to show");
   line.value("--screen", words.screen, "text|json", "How to print the screen (default: text)");
@@ -163,6 +164,9 @@ Result<BootPlan> plan_boot(const BootWords& words) {
   }
   plan.memory_bytes = *memory;
   plan.limit = words.max_instructions == 0 ? std::numeric_limits<std::uint64_t>::max() : words.max_instructions;
+  auto keys = machine::key_strokes(words.keys);
+  if (!keys) return Error{"--keys: " + keys.error().message, keys.error().hint};
+  plan.keys = std::move(*keys);
   for (const std::string& word : words.breakpoints) {
     const auto address = parse_address(word);
     if (!address) return Error{"--break " + word + ": no address", "hexadecimal digits, with or without 0x"};

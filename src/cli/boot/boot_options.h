@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "cli/command/arguments.h"
 #include "machine/boot/disk_image.h"
+#include "machine/devices/keys.h"
 #include "machine/gdb/session.h"
 
 namespace zs::arch {
@@ -23,7 +24,7 @@ namespace zs::cli {
 struct BootWords {
   std::string image, kernel, append;
   std::vector<std::string> modules, breakpoints, quirks;
-  std::string cpu, memory = "512M", screen = "text", serial, ds_log, trace, gdb, drive, screenshot;
+  std::string cpu, memory = "512M", screen = "text", serial, ds_log, trace, gdb, drive, screenshot, keys;
   std::uint64_t max_instructions = 0;  // 0: no limit
   bool demo = false;
 };
@@ -36,6 +37,7 @@ struct BootPlan {
   arch::QuirkSet quirks;
   std::uint64_t memory_bytes = 0;
   std::uint64_t limit = 0;
+  std::vector<machine::KeyStroke> keys;
   std::vector<std::uint64_t> breakpoints;
   bool json = false;
   std::optional<std::uint16_t> gdb_port;

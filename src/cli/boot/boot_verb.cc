@@ -215,6 +215,7 @@ int run_boot(const Arguments& arguments) {
       outputs.serial->write({&letter, 1});
     };
   }
+  config.keys = plan->keys;
   config.note = [](const std::string& text) { say("boot: " + text); };
   if (outputs.ds_log) log.log_debug_store(config, [&outputs](std::string_view text) { outputs.ds_log->write(text); });
   if (outputs.trace) log.log_trace(config, [&outputs](std::string_view text) { outputs.trace->write(text); });

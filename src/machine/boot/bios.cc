@@ -34,6 +34,11 @@ void Bios::install() {
   memory_.store<std::uint32_t>(4 * 8, kOwnVectors | kTickService);
   memory_.store<std::uint16_t>(kBios + kTickService, 0x1CCD);  // INT 1CH
   memory_.store<std::uint8_t>(kBios + kTickEnd, 0xCF);
+  // sti; wait: jnc to the service, if no key need be waited for; hlt; jmp wait; the service's iret
+  memory_.store<std::uint32_t>(4 * 0x16, kOwnVectors | kKeyEntry);
+  memory_.store<std::uint8_t>(kBios + kKeyEntry, 0xFB);
+  memory_.store<std::uint32_t>(kBios + kKeyWait, 0xEBF4'0373);
+  memory_.store<std::uint16_t>(kBios + kKeyWait + 4, 0xCFFB);
   // The reset vector, where INIT leads: JMP FAR [0467H], the BIOS's way back to software that asked for it. Until that
   // sets the vector it is F000:FFF8, CLI; HLT; JMP to itself: there is no power-on self-test to start again.
   memory_.store<std::uint32_t>(kBios + kResetVector, 0x0467'2EFF);
@@ -132,6 +137,7 @@ void Bios::service(unsigned vector, BiosCall& call) {
   switch (vector) {
     case kTickService: count_tick(); return;
     case kTickEnd: ports_.out(0x20, 1, 0x20); return;
+    case 0x09: key_interrupt(); return;
     case 0x08:
       count_tick();
       ports_.out(0x20, 1, 0x20);
@@ -149,14 +155,15 @@ void Bios::service(unsigned vector, BiosCall& call) {
       return;
     }
     case 0x15: system(call); return;
-    case 0x16: keyboard(call); return;
+    case 0x16:
+    case kKeyService: keyboard(call); return;
     case 0x17: call.set_ah(0x01); return;  // no printer: time-out
     case 0x18:
     case 0x19: host_.reset(); return;
     case 0x1A: time(call); return;
     default:
       if (vector >= 0x70 && vector <= 0x77) ports_.out(0xA0, 1, 0x20);
-      if ((vector >= 0x09 && vector <= 0x0F) || (vector >= 0x70 && vector <= 0x77)) ports_.out(0x20, 1, 0x20);
+      if ((vector >= 0x0A && vector <= 0x0F) || (vector >= 0x70 && vector <= 0x77)) ports_.out(0x20, 1, 0x20);
   }
 }
 

@@ -1,10 +1,11 @@
 // The BIOS that the interrupt vector table points to: for vector nn an IRET at F000:00nn, before which the machine runs
 // service nn. So boot code that hooks a vector and chains to the old one works: the INT instruction itself is nobody's.
-// Vector 8 alone leads to F000:0100, where the tick is counted, INT 1CH follows, and the interrupt ends.
+// Vector 8 leads to F000:0100, where the tick is counted, INT 1CH follows, and the interrupt ends; vector 16H to
+// F000:0103, where a HLT with interrupts on is repeated while a key is waited for.
 //
-//   08H, 09H-0FH, 70H-77H  interrupts of the 8259 pair: tick counter and INT 1CH, end of interrupt
+//   08H, 09H-0FH, 70H-77H  interrupts of the 8259 pair: tick counter and INT 1CH, keys into their buffer, end of interrupt
 //   10H  video (bios_video.cc): text modes and 13H, cursor, scroll, characters, teletype, strings, palette; no VBE
-//   11H 12H  equipment, 639 KiB         14H  COM1         16H  no key, ever         17H  no printer
+//   11H 12H  equipment, 639 KiB         14H  COM1         16H  keys                 17H  no printer
 //   13H  disk (bios_disk.cc): reset, read, write, verify, geometry, type; extensions for hard disks and CDs; El Torito
 //   15H  system (bios_system.cc): memory map and sizes, A20, block move, wait, configuration
 //   18H 19H  nothing more to boot: the PC resets                  1AH  ticks since midnight, real-time clock
@@ -19,6 +20,8 @@
 #include <set>
 #include <span>
 #include <string>
+
+#include "machine/boot/key_buffer.h"
 
 namespace zs::machine {
 
@@ -65,6 +68,8 @@ class BiosHost {
   virtual void set_a20(bool open) = 0;
   /// For the log: what a guest asked for and this BIOS has not.
   virtual void note(const std::string& text) = 0;
+  /// Whether somebody still types.
+  virtual bool keys_to_come() const = 0;
   /// The guest waits for a key, which will never come.
   virtual void waits_for_a_key() = 0;
   virtual void reset() = 0;
@@ -72,8 +77,9 @@ class BiosHost {
 
 class Bios {
  public:
-  static constexpr unsigned kServices = 0x103;  // with the two of F000:0100
+  static constexpr unsigned kServices = 0x10A;  // with those of F000:0100
   static constexpr unsigned kTickService = 0x100, kTickEnd = 0x102;
+  static constexpr unsigned kKeyEntry = 0x103, kKeyWait = 0x104, kKeyService = 0x109;
 
   /// disk     what INT 13H reads and writes; may be null
   Bios(PhysicalMemory& memory, PortMap& ports, Vga& vga, DiskImage* disk, BiosHost& host);
@@ -81,6 +87,8 @@ class Bios {
   /// Power-up: vectors, stubs, BIOS data area, and devices as a BIOS leaves them.
   void install();
   void service(unsigned vector, BiosCall& call);
+  /// At kKeyWait: whether the processor is to halt until the next interrupt, and to ask again.
+  bool must_wait_for_key(const BiosCall& call);
 
   /// Whether a timer tick leads to this BIOS and to nobody else: vectors 8 and 1CH are its own.
   bool owns_the_tick() const;
@@ -113,7 +121,9 @@ class Bios {
   void time(BiosCall& call);
   std::uint32_t ticks();
   void count_tick();
+  // bios_keyboard.cc
   void keyboard(BiosCall& call);
+  void key_interrupt();
 
   void install_tables();
   bool store(std::uint64_t physical, std::span<const std::byte> bytes);
@@ -126,6 +136,7 @@ class Bios {
   Vga& vga_;
   DiskImage* disk_;
   BiosHost& host_;
+  KeyBuffer keys_{memory_};
   std::uint8_t disk_status_ = 0;
   std::uint64_t tick_base_ = 0;  // ticks of the 8254's period that had passed when the count was 0
   bool counted_ahead_ = false;   // ticks() has counted one whose interrupt is still to come

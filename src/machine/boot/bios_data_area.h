@@ -6,12 +6,15 @@
 
 namespace zs::machine {
 
+inline constexpr std::uint64_t kDataArea = 0x400;
+
 // Segment 40H.
 enum DataArea : std::uint16_t {
   kCom1Port = 0x400,
   kExtendedArea = 0x40E,  // segment of the extended BIOS data area
   kEquipment = 0x410,
   kMemoryKiB = 0x413,
+  kKeysHeld = 0x417,  // shift, control, alt
   kKeyboardHead = 0x41A,
   kKeyboardTail = 0x41C,
   kKeyboardBuffer = 0x41E,

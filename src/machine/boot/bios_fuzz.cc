@@ -52,6 +52,7 @@ struct Host : BiosHost {
   bool a20() const override { return open; }
   void set_a20(bool on) override { open = on; }
   void note(const std::string& text) override { CHECK(!text.empty()); }
+  bool keys_to_come() const override { return false; }
   void waits_for_a_key() override {}
   void reset() override {}
   zs::machine::Clock clock;

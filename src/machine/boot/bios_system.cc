@@ -1,4 +1,4 @@
-// INT 15H, 16H and 1AH: what the PC has, moving and waiting, time.
+// INT 15H and 1AH: what the PC has, moving and waiting, time.
 #include <algorithm>
 #include <vector>
 
@@ -15,14 +15,10 @@ namespace {
 constexpr std::uint32_t kSmap = 0x534D4150;   // "SMAP"
 constexpr std::uint64_t kTickPeriod = 65536;  // of the 8254, between two ticks
 
-/// Chosen: a look for a key takes a millisecond, and one at the time a tenth of it, so that a loop that waits for a key
-/// or some seconds by them ends after thousands of looks, not after billions of instructions.
-constexpr std::uint64_t kKeyLookTicks = kTscHz / 1'000, kTimeLookTicks = kTscHz / 10'000;
+/// Chosen: a look at the time takes a tenth of a millisecond, so that a loop that waits some seconds by them ends after
+/// thousands of looks, not after billions of instructions.
+constexpr std::uint64_t kTimeLookTicks = kTscHz / 10'000;
 constexpr std::uint64_t kTicksPerMicrosecond = kTscHz / 1'000'000;
-/// 200 seconds of looks for a key with nothing else asked but the time: it waits for one.
-constexpr std::uint64_t kPollsForAKey = 200'000;
-/// INT 16H AH=00H answers with no key at once, for guests that only want one pressed; but not for ever.
-constexpr std::uint64_t kWaitsForAKey = 1'000;
 
 constexpr std::uint32_t kTicksOfADay = 0x1800B0;
 
@@ -125,26 +121,6 @@ void Bios::system(BiosCall& call) {
   }
   not_here(0x15, call);
   done(false);
-}
-
-// ---- INT 16H
-
-void Bios::keyboard(BiosCall& call) {
-  switch (call.ah() & 0xEF) {
-    case 0x00:
-      host_.pass_time(kKeyLookTicks);
-      if (++key_polls_ >= kWaitsForAKey) host_.waits_for_a_key();
-      call.set_ax(0);
-      return;
-    case 0x01:
-      host_.pass_time(kKeyLookTicks);
-      if (++key_polls_ >= kPollsForAKey) host_.waits_for_a_key();
-      call.set_zero(true);
-      return;
-    case 0x02: call.ah() == 0x12 ? call.set_ax(0) : call.set_al(0); return;  // no key is held down
-    case 0x03: return;
-    default: not_here(0x16, call); return;
-  }
 }
 
 // ---- INT 8 and 1AH

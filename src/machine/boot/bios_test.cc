@@ -10,8 +10,11 @@
 #include "machine/boot/screen.h"
 #include "machine/clock.h"
 #include "machine/devices/cmos.h"
+#include "machine/devices/keyboard_controller.h"
+#include "machine/devices/keys.h"
 #include "machine/devices/pic.h"
 #include "machine/devices/pit.h"
+#include "machine/devices/system_ports.h"
 #include "machine/devices/vga.h"
 #include "machine/memory.h"
 #include "machine/port_map.h"
@@ -34,11 +37,12 @@ struct Host : BiosHost {
   bool a20() const override { return open; }
   void set_a20(bool on) override { open = on; }
   void note(const std::string& text) override { notes.push_back(text); }
+  bool keys_to_come() const override { return comes; }
   void waits_for_a_key() override { ++key_waits; }
   void reset() override { ++resets; }
   Clock clock;
   std::uint64_t written = 0;
-  bool open = true;
+  bool open = true, comes = false;
   std::vector<std::string> notes;
   int key_waits = 0, resets = 0;
 };
@@ -77,7 +81,10 @@ struct BiosWithDisk : BiosTest {
 TEST_F(BiosTest, EveryVectorLeadsToAnIretOfItsOwn) {
   for (unsigned vector = 0; vector < 256; ++vector) {
     const bool pointer = vector == 0x1E;  // to the diskette parameters
-    const std::uint32_t offset = vector == 8 ? Bios::kTickService : pointer ? 0xEFC7 : vector;
+    const std::uint32_t offset = vector == 8      ? Bios::kTickService
+                                 : vector == 0x16 ? Bios::kKeyEntry
+                                 : pointer        ? 0xEFC7
+                                                  : vector;
     EXPECT_EQ(memory.load<std::uint32_t>(vector * 4), 0xF0000000u + offset);
     EXPECT_EQ(memory.load<std::uint8_t>(kBios + vector), 0xCF);
   }
@@ -166,21 +173,60 @@ TEST_F(BiosTest, HasNoKeysAnd639KiB) {
   EXPECT_EQ(memory_size.ax(), 639);
 }
 
-TEST_F(BiosTest, AWaitForAKeyThatIsRepeatedIsTheEnd) {
-  for (int n = 0; n < 10'000; ++n) {
-    BiosCall key{.eax = 0x0000};
-    bios.service(0x16, key);
-    ASSERT_EQ(key.ax(), 0);
-    BiosCall print{.eax = 0x0E41};
-    bios.service(0x10, print);
-  }
-  EXPECT_EQ(host.key_waits, 0) << "who does something between two looks goes on";
-  for (int n = 0; n < 1000; ++n) {
-    BiosCall key{.eax = 0x0000}, tick;
-    bios.service(0x16, key);
-    for (const unsigned vector : {Bios::kTickService, 0x1Cu, Bios::kTickEnd}) bios.service(vector, tick);
-  }
+TEST_F(BiosTest, AWaitForAKeyIsTheEndOnlyWhereNothingElseCanHappen) {
+  const BiosCall wait{.eax = 0x1000}, look{.eax = 0x0100};
+  EXPECT_FALSE(bios.must_wait_for_key(look));
+  host.comes = true;
+  for (int n = 0; n < 10'000; ++n) ASSERT_TRUE(bios.must_wait_for_key(wait));
+  EXPECT_EQ(host.key_waits, 0) << "somebody types";
+  host.comes = false;
+  memory.store<std::uint32_t>(4 * 0x1C, 0x7C80);
+  EXPECT_TRUE(bios.must_wait_for_key(wait));
+  EXPECT_EQ(host.key_waits, 0) << "the guest hears the tick";
+  memory.store<std::uint32_t>(4 * 0x1C, 0xF000001C);
+  EXPECT_TRUE(bios.must_wait_for_key(wait));
   EXPECT_EQ(host.key_waits, 1);
+}
+
+TEST_F(BiosTest, ScanCodesBecomeKeysInTheBufferThatCallersTake) {
+  struct Pins : SystemPins {
+    bool a20() const override { return true; }
+    void set_a20(bool) override {}
+    void system_management_interrupt() override {}
+    void pulse_reset() override {}
+    void request_irq(unsigned) override {}
+  } pins;
+  KeyboardController controller{pins};
+  ports.add(controller, 0x60, 0x60);
+  ports.add(controller, 0x64, 0x64);
+  const auto take = [&](std::uint16_t function) {
+    BiosCall call{.eax = function};
+    bios.service(Bios::kKeyService, call);
+    return call.ax();
+  };
+  const auto strokes = *key_strokes("aB<C-c><A-x><F11><Up><Up>");
+  BiosCall none;
+  for (const KeyStroke& stroke : strokes) {
+    for (const std::uint8_t code : stroke.codes) {
+      controller.key(code);
+      bios.service(9, none);
+    }
+  }
+  for (const unsigned key : {0x1E61u, 0x3042u, 0x2E03u, 0x2D00u, 0x8500u, 0x4800u}) EXPECT_EQ(take(0x0000), key);
+  EXPECT_EQ(take(0x1100), 0x48E0) << "the second set of arrows, for who knows of it";
+  EXPECT_EQ(take(0x1000), 0x48E0);
+  BiosCall look{.eax = 0x0100};
+  bios.service(0x16, look);
+  EXPECT_EQ(look.flags & 0x40, 0x40);
+  // A full buffer leaves the code with the keyboard until a key has been taken.
+  for (int n = 0; n < 16; ++n) {
+    if (!controller.takes_key()) break;
+    controller.key(0x1E);
+    bios.service(9, none);
+  }
+  EXPECT_TRUE(controller.has_byte());
+  EXPECT_EQ(take(0x0000), 0x1E61);
+  EXPECT_FALSE(controller.has_byte());
 }
 
 TEST_F(BiosTest, TheMemoryMapIsWholeAndInOrder) {

@@ -32,6 +32,7 @@ struct Host : BiosHost {
   bool a20() const override { return true; }
   void set_a20(bool) override {}
   void note(const std::string& text) override { CHECK(!text.empty()); }
+  bool keys_to_come() const override { return false; }
   void waits_for_a_key() override {}
   void reset() override {}
 };

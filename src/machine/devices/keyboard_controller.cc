@@ -10,6 +10,8 @@ enum Command : std::uint8_t {
   kWriteCommandByte = 0x60,
   kTest = 0xAA,
   kTestKeyboard = 0xAB,
+  kDisableKeyboard = 0xAD,
+  kEnableKeyboard = 0xAE,
   kReadInputPort = 0xC0,
   kReadOutputPort = 0xD0,
   kWriteOutputPort = 0xD1,
@@ -20,8 +22,8 @@ enum Command : std::uint8_t {
   kPulseReset = 0xFE,
 };
 enum Status : std::uint8_t { kHasAnswer = 1, kTested = 4, kLastWasCommand = 8, kNotLocked = 0x10 };
-constexpr std::uint8_t kInterrupts = 1;                // of the command byte: IRQ1
-constexpr std::uint8_t kNotReset = 1, kOutputA20 = 2;  // of the output port
+constexpr std::uint8_t kInterrupts = 1, kHoldsKeyboard = 0x10;  // of the command byte: IRQ1
+constexpr std::uint8_t kNotReset = 1, kOutputA20 = 2;           // of the output port
 constexpr std::uint8_t kAcknowledge = 0xFA;
 
 }  // namespace
@@ -31,11 +33,11 @@ std::uint8_t KeyboardController::in(std::uint16_t port) {
     return static_cast<std::uint8_t>(kTested | kNotLocked | (answers_.empty() ? 0 : kHasAnswer) |
                                      (last_was_command_ ? kLastWasCommand : 0));
   }
-  if (answers_.empty()) return 0;
-  const std::uint8_t value = answers_.front();
+  if (answers_.empty()) return last_;
+  last_ = answers_.front();
   answers_.pop_front();
   if (!answers_.empty() && (command_byte_ & kInterrupts) != 0) pins_.request_irq(1);
-  return value;
+  return last_;
 }
 
 void KeyboardController::out(std::uint16_t port, std::uint8_t value) {
@@ -43,25 +45,32 @@ void KeyboardController::out(std::uint16_t port, std::uint8_t value) {
   port == kStatus ? command(value) : data(value);
 }
 
-void KeyboardController::answer(std::uint8_t value) {
+/// Of the controller's own: loaders poll for it with interrupts on, and no handler of IRQ1 is to take it from them.
+void KeyboardController::hold(std::uint8_t value) {
   constexpr std::size_t kMostAnswers = 16;
-  if (answers_.size() >= kMostAnswers) return;
-  answers_.push_back(value);
+  if (answers_.size() < kMostAnswers) answers_.push_back(value);
+}
+
+/// Of the keyboard's.
+void KeyboardController::answer(std::uint8_t value) {
+  hold(value);
   if ((command_byte_ & kInterrupts) != 0) pins_.request_irq(1);
 }
 
 void KeyboardController::command(std::uint8_t value) {
   parameter_of_ = 0;
   switch (value) {
-    case kReadCommandByte: answer(command_byte_); return;
-    case kTest: answer(0x55); return;
-    case kTestKeyboard: answer(0x00); return;
-    case kReadInputPort: answer(0x80); return;  // not locked
-    case kReadOutputPort: answer(static_cast<std::uint8_t>(kNotReset | (pins_.a20() ? kOutputA20 : 0))); return;
+    case kReadCommandByte: hold(command_byte_); return;
+    case kTest: hold(0x55); return;
+    case kTestKeyboard: hold(0x00); return;
+    case kReadInputPort: hold(0x80); return;  // not locked
+    case kReadOutputPort: hold(static_cast<std::uint8_t>(kNotReset | (pins_.a20() ? kOutputA20 : 0))); return;
     case kWriteCommandByte:
     case kWriteOutputPort:
     case kWriteKeyboardBuffer:
     case kWriteMouse: parameter_of_ = value; return;
+    case kDisableKeyboard:
+    case kEnableKeyboard: disabled_ = value == kDisableKeyboard; return;
     case kCloseA20:
     case kOpenA20: pins_.set_a20(value == kOpenA20); return;
     case kPulseReset: pins_.pulse_reset(); return;
@@ -73,7 +82,10 @@ void KeyboardController::data(std::uint8_t value) {
   const std::uint8_t of = parameter_of_;
   parameter_of_ = 0;
   switch (of) {
-    case kWriteCommandByte: command_byte_ = value; return;
+    case kWriteCommandByte:
+      command_byte_ = value;
+      disabled_ = (value & kHoldsKeyboard) != 0;
+      return;
     case kWriteOutputPort:
       pins_.set_a20((value & kOutputA20) != 0);
       if ((value & kNotReset) == 0) pins_.pulse_reset();
