@@ -65,7 +65,7 @@ class Pc::Impl : public InterruptSource,
         pit_(clock_, irqs_),
         cmos_(clock_, memory_.size()),
         fw_cfg_(memory_.size()),
-        serial_(config_.serial),
+        serial_(clock_, irqs_, config_.serial, config_.serial_sender),
         system_ports_(*this, pit_),
         pic_ports_(pic_, local_apic_),
         bus_(memory_, ports_, local_apic_, io_apic_),
@@ -98,6 +98,7 @@ class Pc::Impl : public InterruptSource,
     feed_.add_timer(pit_);
     feed_.add_timer(local_apic_);
     feed_.add_timer(typist_);
+    feed_.add_timer(serial_);
     typist_.type(std::move(config_.keys));
     feed_.set_trace(config_.trace);
     feed_.on_init([this] { local_apic_.init(); });
@@ -218,7 +219,7 @@ class Pc::Impl : public InterruptSource,
   bool only_the_bios_ticks() const {
     const bool real_mode = (cpu_->cr(0) & 1) == 0;
     return real_mode && cpu_->idtr().base == 0 && pic_.vector(0) == 8 && bios_ && bios_->owns_the_tick() &&
-           std::min(local_apic_.deadline(), typist_.deadline()) == kNever && !cpu_->event_due() &&
+           std::min({local_apic_.deadline(), typist_.deadline(), serial_.deadline()}) == kNever && !cpu_->event_due() &&
            !pmi_can_interrupt((cpu_->rflags() & kInterruptFlag) != 0);
   }
 

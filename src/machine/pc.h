@@ -26,6 +26,7 @@ namespace zs::machine {
 
 class PhysicalMemory;
 class PortMap;
+class SerialSender;
 class Vga;
 
 struct PcConfig {
@@ -33,7 +34,8 @@ struct PcConfig {
   arch::QuirkSet quirks{};  // all that are to hold, those of the model included
   std::uint64_t memory_bytes = std::uint64_t{512} << 20;
   std::function<void(std::uint8_t)> serial = [](std::uint8_t) {};  // what COM1 sends
-  std::vector<KeyStroke> keys{};                                    // typed on the keyboard
+  SerialSender* serial_sender = nullptr;                           // who sends to COM1; outlives the PC
+  std::vector<KeyStroke> keys{};                                   // typed on the keyboard
   std::function<void(const std::string&)> note = [](const std::string&) {
   };  // what the guest asked for and is not there
   TraceSink trace{};

@@ -18,7 +18,7 @@ constexpr char kNoIde[] = "this PC has no IDE disk; INT 13H works";
 constexpr char kIdeWaits[] = "the IDE disk answers reads and writes by programmed I/O alone, at once";
 constexpr char kNoKeys[] = "nobody types on this PC's keyboard (--keys does)";
 constexpr char kNoFloppy[] = "this PC has no floppy controller; INT 13H works";
-constexpr char kNothingComes[] = "COM1 sends and never receives";
+constexpr char kNothingComes[] = "nobody sends to COM1 (--serial-in does)";
 constexpr char kNotThere[] = "this PC has none";
 // clang-format off
 constexpr PortFact kFacts[] = {

@@ -120,6 +120,15 @@ class Endings(InFolder):
             129, "", "zeroskid: --keys: <Foo>: no key of that name\nhint: names: Enter, Esc, Up, F1, C-c, A-x, Wait (a second) "
                      "and their like; << types <\n"))
 
+    def test_com1_receives_what_a_file_has(self):
+        # again: mov dx, 3fdh; in al, dx; test al, 1; jz again; mov dx, 3f8h; in al, dx; mov ah, 0eh; int 10h; jmp again
+        echo = b"\xba\xfd\x03\xec\xa8\x01\x74\xf8\xba\xf8\x03\xec\xb4\x0e\xcd\x10\xeb\xee"
+        sent = self.folder / "sent"
+        sent.write_text("over the wire")
+        status, out, err = self.boot_code(echo, "--serial-in", sent)
+        self.assertEqual((status, out), (2, "over the wire\n"), err)
+        self.assertIn("COM1): nobody sends to COM1 (--serial-in does) after", err)
+
     def test_what_the_bios_has_not_is_told_once(self):
         # two calls of APM
         code = b"\xb8\x00\x53\xcd\x15" * 2 + b"\xfa\xf4"

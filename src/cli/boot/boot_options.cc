@@ -70,6 +70,7 @@ std::optional<int> parse_boot(const Arguments& arguments, BootWords& words) {
   line.values("--quirk", words.quirks, "QUIRK", "A quirk or erratum of a processor, on; may be repeated");
   line.value("--mem", words.memory, "SIZE", "Memory, with K, M or G (default: 512M)");
   line.value("--keys", words.keys, "TEXT", "Typed on its keyboard; <Enter>, <Esc>, <Up>, <F1>, <C-c>, <Wait> are keys");
+  line.value("--serial-in", words.serial_in, "FILE", "What COM1 receives (default: nothing)");
   line.number("--max-instructions", words.max_instructions, 1, "N", "Stop after so many instructions, with status 124");
   line.group("What to show");
   line.value("--screen", words.screen, "text|json", "How to print the screen (default: text)");

@@ -24,7 +24,7 @@ namespace zs::cli {
 struct BootWords {
   std::string image, kernel, append;
   std::vector<std::string> modules, breakpoints, quirks;
-  std::string cpu, memory = "512M", screen = "text", serial, ds_log, trace, gdb, drive, screenshot, keys;
+  std::string cpu, memory = "512M", screen = "text", serial, ds_log, trace, gdb, drive, screenshot, keys, serial_in;
   std::uint64_t max_instructions = 0;  // 0: no limit
   bool demo = false;
 };

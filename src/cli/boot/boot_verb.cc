@@ -1,6 +1,7 @@
 // `zeroskid boot`: the virtual PC, headless. Boots, runs to the end, prints the screen and how it ended.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +12,7 @@
 #include <string>
 
 #include "arch/cpu_model.h"
+#include "base/descriptor.h"
 #include "cli/boot/boot_demo.h"
 #include "cli/boot/boot_options.h"
 #include "cli/command/exit_status.h"
@@ -19,6 +21,7 @@
 #include "machine/boot/screen.h"
 #include "machine/boot/screenshot.h"
 #include "machine/boot_log.h"
+#include "machine/devices/serial_port.h"
 #include "machine/devices/vga.h"
 #include "machine/gdb/server.h"
 #include "machine/pc.h"
@@ -59,6 +62,34 @@ class OutputFile {
   std::FILE* file_;
   bool owned_;
 };
+
+/// What a file or standard input has, for COM1. A regular file gives the same run each time; a terminal or a pipe is
+/// asked now and then whether there is something.
+class SerialFile : public machine::SerialSender {
+ public:
+  explicit SerialFile(Descriptor file) : file_(std::move(file)) {}
+  std::optional<std::uint8_t> next() override {
+    constexpr int kPatienceMs = 1;
+    pollfd ready{.fd = file_.get(), .events = POLLIN, .revents = 0};
+    if (poll(&ready, 1, kPatienceMs) <= 0) return std::nullopt;
+    std::uint8_t byte = 0;
+    const ssize_t got = read(file_.get(), &byte, 1);
+    if (got < 0 && errno == EINTR) return std::nullopt;
+    ended_ = got <= 0;
+    return ended_ ? std::nullopt : std::optional(byte);
+  }
+  bool ended() const override { return ended_; }
+
+ private:
+  Descriptor file_;
+  bool ended_ = false;
+};
+
+Result<std::unique_ptr<SerialFile>> open_serial_in(const std::string& path) {
+  Descriptor file(path == "-" ? dup(STDIN_FILENO) : open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return Error{path + ": cannot be read: " + std::strerror(errno), "check the path and its permissions"};
+  return std::make_unique<SerialFile>(std::move(file));
+}
 
 struct Outputs {
   std::unique_ptr<OutputFile> serial, ds_log, trace;
@@ -216,6 +247,16 @@ int run_boot(const Arguments& arguments) {
     };
   }
   config.keys = plan->keys;
+  std::unique_ptr<SerialFile> serial_in;
+  if (!words.serial_in.empty()) {
+    auto opened = open_serial_in(words.serial_in);
+    if (!opened) {
+      say(opened.error());
+      return kToolFailed;
+    }
+    serial_in = std::move(*opened);
+    config.serial_sender = serial_in.get();
+  }
   config.note = [](const std::string& text) { say("boot: " + text); };
   if (outputs.ds_log) log.log_debug_store(config, [&outputs](std::string_view text) { outputs.ds_log->write(text); });
   if (outputs.trace) log.log_trace(config, [&outputs](std::string_view text) { outputs.trace->write(text); });

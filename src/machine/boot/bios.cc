@@ -147,11 +147,16 @@ void Bios::service(unsigned vector, BiosCall& call) {
     case 0x12: call.set_ax(memory_.load<std::uint16_t>(kMemoryKiB)); return;
     case 0x13: disk(call); return;
     case 0x14: {
-      constexpr std::uint8_t kTimeOut = 0x80, kEmpty = 0x60;
-      constexpr std::uint16_t kCom1 = 0x3F8;
+      enum : std::uint8_t { Send = 1, Receive = 2 };
+      constexpr std::uint8_t kTimeOut = 0x80, kReceived = 1;
+      constexpr std::uint16_t kCom1 = 0x3F8, kLineStatus = kCom1 + 5;
       if (call.dx() != 0 || call.ah() > 3) return not_here(vector, call);
-      if (call.ah() == 1) ports_.out(kCom1, 1, call.al());
-      call.set_ah(call.ah() == 2 ? kTimeOut : kEmpty);  // nothing ever arrives
+      const std::uint32_t status = ports_.in(kLineStatus, 1);
+      if (call.ah() == Send) ports_.out(kCom1, 1, call.al());
+      if (call.ah() != Receive) return call.set_ah(status);
+      const bool there = (status & kReceived) != 0;
+      if (there) call.set_al(ports_.in(kCom1, 1));
+      call.set_ah(there ? 0 : kTimeOut);
       return;
     }
     case 0x15: system(call); return;

@@ -55,7 +55,7 @@ struct Board : CpuPins, SystemPins, MonitorPins {
   IoApic io_apic{apic};
   Cmos cmos{clock, 512u << 20};
   FwCfg fw_cfg{512u << 20};
-  SerialPort serial{[](std::uint8_t) {}};
+  SerialPort serial{clock, pic, [](std::uint8_t) {}, nullptr};
   SystemPorts system{*this, pit};
   KeyboardController keyboard{*this};
   Vga vga;

@@ -2,15 +2,78 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
+
+#include "machine/devices/irq_lines.h"
 
 namespace zs::machine {
 namespace {
 
 struct SerialPortTest : testing::Test {
+  struct Text : SerialSender {
+    std::optional<std::uint8_t> next() override {
+      if (text.empty()) return std::nullopt;
+      const char first = text.front();
+      text.erase(0, 1);
+      return static_cast<std::uint8_t>(first);
+    }
+    bool ended() const override { return text.empty(); }
+    std::string text;
+  };
+  struct Irq4 : IrqLines {
+    void set_line(unsigned irq, bool up) override {
+      EXPECT_EQ(irq, 4u);
+      edges += up && !line ? 1 : 0;
+      line = up;
+    }
+    bool enabled(unsigned) const override { return true; }
+    bool line = false;
+    int edges = 0;
+  };
+  void let_arrive() {
+    clock.advance(port.deadline() - clock.now());
+    port.clock_moved();
+  }
   std::string sent;
-  SerialPort port{[this](std::uint8_t byte) { sent += static_cast<char>(byte); }};
+  Clock clock;
+  Irq4 irq;
+  Text sender;
+  SerialPort port{clock, irq, [this](std::uint8_t byte) { sent += static_cast<char>(byte); }, &sender};
 };
+
+TEST_F(SerialPortTest, InterruptsWhenTheTransmitterIsEmptyUntilThatWasRead) {
+  port.out(0x3F9, 2);
+  EXPECT_FALSE(irq.line) << "OUT2 is off";
+  port.out(0x3FC, 0x08);
+  EXPECT_TRUE(irq.line);
+  EXPECT_EQ(port.in(0x3FA), 2);
+  EXPECT_FALSE(irq.line);
+  EXPECT_EQ(port.in(0x3FA), 1);
+  port.out(0x3F8, 'a');
+  port.out(0x3F8, 'b');
+  EXPECT_EQ(irq.edges, 3) << "an edge for each byte, for who waits for one";
+  port.out(0x3F9, 0);
+  EXPECT_FALSE(irq.line);
+  EXPECT_EQ(sent, "ab");
+}
+
+TEST_F(SerialPortTest, ReceivesAByteAfterTheOtherAndInterruptsForEach) {
+  port.out(0x3FC, 0x08);
+  port.out(0x3F9, 1);
+  EXPECT_EQ(port.deadline(), kNever);
+  sender.text = "xyz";
+  for (const char letter : std::string("xyz")) {
+    let_arrive();
+    EXPECT_TRUE(irq.line);
+    EXPECT_EQ(port.deadline(), kNever) << "the next one waits until this one was read";
+    EXPECT_EQ(port.in(0x3FD), 0x61);
+    EXPECT_EQ(port.in(0x3FA), 4);
+    EXPECT_EQ(port.in(0x3F8), letter);
+    EXPECT_FALSE(irq.line);
+  }
+  EXPECT_EQ(port.deadline(), kNever);
+}
 
 TEST_F(SerialPortTest, SendsWhatIsWrittenAndIsAlwaysReady) {
   for (const char letter : std::string("ok\n")) {
