@@ -151,23 +151,43 @@ std::vector<std::string_view> override_keys() {
   return keys;
 }
 
-Result<CoreModel> with_override(const CoreModel& model, std::string_view setting) {
-  const std::string quoted = "model setting '" + std::string(setting) + "'";
+namespace {
+
+std::string quoted(std::string_view setting) { return "'" + std::string(setting) + "'"; }
+
+Result<void> change(CoreModel& model, std::string_view setting) {
+  const std::string wrong = "model setting " + quoted(setting);
   const std::size_t equals = setting.find('=');
   if (equals == std::string_view::npos) {
-    return Error{quoted + ": KEY=VALUE is needed, there is no '='", "for example l2.bytes=2M"};
+    return Error{wrong + ": KEY=VALUE is needed, there is no '='", "for example l2.bytes=2M"};
   }
   const std::string_view key = setting.substr(0, equals);
   const std::string_view value = setting.substr(equals + 1);
   const auto row = std::ranges::find(kRows, key, &Row::key);
   if (row == std::end(kRows)) {
-    return Error{quoted + ": there is no '" + std::string(key) + "'", "keys: " + listed(override_keys())};
+    return Error{wrong + ": there is no '" + std::string(key) + "'", "keys: " + listed(override_keys())};
   }
+  if (!row->set(model, value)) {
+    return Error{wrong + ": '" + std::string(value) + "' found, " + std::string(row->takes) + " needed", ""};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<CoreModel> with_overrides(const CoreModel& model, const std::vector<std::string>& settings) {
   CoreModel changed = model;
-  if (!row->set(changed, value)) {
-    return Error{quoted + ": '" + std::string(value) + "' found, " + std::string(row->takes) + " needed", ""};
+  for (const std::string& setting : settings) {
+    if (const auto done = change(changed, setting); !done) return done.error();
   }
-  if (const char* reason = inconsistency(changed)) return Error{quoted + " makes no core: " + reason, ""};
+  if (const char* reason = inconsistency(changed); reason != nullptr && !settings.empty()) {
+    std::string all = quoted(settings.front());
+    for (std::size_t n = 1; n < settings.size(); ++n) all += ", " + quoted(settings[n]);
+    return Error{(settings.size() == 1 ? "model setting " + all + " makes no core: "
+                                       : "model settings " + all + " make no core: ") +
+                     reason,
+                 ""};
+  }
   return changed;
 }
 

@@ -1,6 +1,7 @@
-// What-if: one number of a modelled core changed by name, as `--model-set l2.bytes=2M` says it.
+// What-if: numbers of a modelled core changed by name, as `--model-set l2.bytes=2M` says it.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -9,11 +10,11 @@
 
 namespace zs::uarch {
 
-/// setting  KEY=VALUE. Sizes and counts take K, M and G; switches on and off; policies their names.
-/// returns  `model` with that changed, or what is wrong with the setting: no such key, no such value, or a value that
-///          makes no core of it (the combination counts: change ways and bytes in the order in which each step is a
-///          cache)
-Result<CoreModel> with_override(const CoreModel& model, std::string_view setting);
+/// settings  KEY=VALUE each, one after the other. Sizes and counts take K, M and G; switches on and off; policies their
+///           names.
+/// returns   `model` with them, or what is wrong with one: no such key, no such value; or why all of them together make
+///           no core
+Result<CoreModel> with_overrides(const CoreModel& model, const std::vector<std::string>& settings);
 
 /// Every key, sorted.
 std::vector<std::string_view> override_keys();

@@ -8,6 +8,10 @@
 namespace zs::uarch {
 namespace {
 
+Result<CoreModel> with_override(const CoreModel& model, std::string_view setting) {
+  return with_overrides(model, {std::string(setting)});
+}
+
 const CoreModel& base() { return *find_core_model("skylake-server"); }
 
 TEST(Overrides, ChangeTheOneNumberTheyName) {
@@ -38,6 +42,15 @@ TEST(Overrides, SayWhatIsWrong) {
   EXPECT_THAT(message("l1d.policy=qlru_h00_m1_r0_u1"), testing::HasSubstr("makes no core"));
   EXPECT_THAT(message("l1d.bytes=64K"), testing::HasSubstr("no larger than a page"));
   EXPECT_THAT(message("fill-buffers=0"), testing::HasSubstr("fill buffers"));
+}
+
+TEST(Overrides, AreLookedAtTogether) {
+  const auto changed = with_overrides(base(), {"l1d.ways=12", "l1d.bytes=48K", "l1d.policy=lru"});
+  ASSERT_TRUE(changed) << changed.error().message;
+  EXPECT_EQ(changed->memory.l1d.ways, 12U);
+  EXPECT_EQ(changed->memory.l1d.bytes, 48_KiB);
+  EXPECT_THAT(with_overrides(base(), {"l2.bytes=3M", "l1d.policy=lru"}).error().message,
+              testing::HasSubstr("model settings 'l2.bytes=3M', 'l1d.policy=lru' make no core: a cache is"));
 }
 
 TEST(Overrides, EveryKeyIsKnownAndRefusesNonsense) {

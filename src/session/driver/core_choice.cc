@@ -49,13 +49,7 @@ Result<uarch::CoreModel> chosen_core(const RecordingConfig& config, const arch::
   if (core == nullptr) {
     return Error{std::string(model.name) + " has no model of its core", "CPU models with one are " + cores_by_name()};
   }
-  uarch::CoreModel chosen = *core;
-  for (const std::string& setting : config.model_settings) {
-    auto changed = uarch::with_override(chosen, setting);
-    if (!changed) return changed.error();
-    chosen = *std::move(changed);
-  }
-  return chosen;
+  return uarch::with_overrides(*core, config.model_settings);
 }
 
 Result<std::unique_ptr<uarch::ModelledMachine>> make_machine(const RecordingConfig& config,
