@@ -378,6 +378,11 @@ Vcpu& Pc::cpu() { return *impl_->cpu_; }
 PhysicalMemory& Pc::memory() { return impl_->memory_; }
 pmu::Pmu& Pc::pmu() { return impl_->pmu_; }
 const Vga& Pc::vga() const { return impl_->vga_; }
+std::vector<ScreenRow> Pc::screen() const {
+  const auto& bios = impl_->bios_;
+  if (bios && bios->draws()) return screen_rows(bios->drawn_text(), bios->columns());
+  return screen_rows(impl_->memory_, impl_->vga_.text_columns());
+}
 bool Pc::rdmsr(std::uint32_t msr, std::uint64_t& value) { return impl_->msrs_.rdmsr(msr, value); }
 std::uint32_t Pc::local_apic_register(std::uint32_t offset) { return impl_->local_apic_.read(offset); }
 PortMap& Pc::ports() { return impl_->ports_; }

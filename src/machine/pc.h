@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "machine/boot/disk_image.h"
 #include "machine/boot/multiboot.h"
+#include "machine/boot/screen.h"
 #include "machine/devices/keys.h"
 #include "machine/retirement_feed.h"
 #include "machine/vcpu/interfaces.h"
@@ -82,6 +83,8 @@ class Pc {
   PhysicalMemory& memory();
   pmu::Pmu& pmu();
   const Vga& vga() const;
+  /// What the screen shows of text: that of the text memory, or in graphics modes what the BIOS was asked to write.
+  std::vector<ScreenRow> screen() const;
   PortMap& ports();
   /// As RDMSR finds it. returns false where that raises #GP(0)
   bool rdmsr(std::uint32_t msr, std::uint64_t& value);

@@ -44,6 +44,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (pc.pmu().wrmsr(0x1D9, 0x1C1)) pc.cpu().set_debugctl(0x1C1);
   (void)pc.run(kLimit);
   CHECK(pc.retired() <= kLimit, pc.retired());
-  (void)machine::screen_text(pc.memory());
+  (void)machine::screen_text(pc.screen());
   return 0;
 }

@@ -99,7 +99,7 @@ Result<Shown> show(const ZsGuestRow& guest, const BootPlan& plan) {
   if (const auto loaded = pc.boot_kernel(input); !loaded) return loaded.error();
   const machine::PcStop stop = pc.run(kLimit);
   std::vector<std::string> got;
-  for (const machine::ScreenRow& row : machine::screen_rows(pc.memory())) got.push_back(row.text());
+  for (const machine::ScreenRow& row : pc.screen()) got.push_back(row.text());
 
   Shown shown{.page = fmt::format("== {}\n", guest.name)};
   for (const std::string& line : story.purpose) shown.page += line + "\n";

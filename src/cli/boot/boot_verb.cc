@@ -182,7 +182,7 @@ bool shows_state(PcStopKind kind) {
 
 std::string screen_json(const PcStop& stop, machine::Pc& pc, const arch::CpuModel& cpu) {
   report::Json rows = report::Json::array();
-  for (const machine::ScreenRow& row : machine::screen_rows(pc.memory())) {
+  for (const machine::ScreenRow& row : pc.screen()) {
     std::string attributes;
     for (const std::uint8_t attribute : row.attributes) attributes += fmt::format("{:02x}", attribute);
     rows.push_back({{"text", row.text()}, {"attributes", attributes}});
@@ -192,7 +192,7 @@ std::string screen_json(const PcStop& stop, machine::Pc& pc, const arch::CpuMode
                        {"detail", stop.detail},
                        {"exit_status", exit_status_of_stop(stop)},
                        {"instructions", pc.retired()},
-                       {"columns", machine::kColumns},
+                       {"columns", pc.vga().text_columns()},
                        {"screen", rows}};
   if (pc.disk() != nullptr) page["drive"] = pc.disk()->description();
   page["graphics"] = pc.vga().shows() != machine::Vga::Shows::Text;
@@ -291,7 +291,7 @@ int run_boot(const Arguments& arguments) {
   }
   log.finish();
   std::fflush(stdout);
-  write_all(STDOUT_FILENO, plan->json ? screen_json(stop, pc, *plan->cpu) : machine::screen_text(pc.memory()));
+  write_all(STDOUT_FILENO, plan->json ? screen_json(stop, pc, *plan->cpu) : machine::screen_text(pc.screen()));
   say("boot: " + ending(stop, pc));
   say_what_was_not_offered(pc.cpu().not_offered());
   say_what_it_was(words, pc);

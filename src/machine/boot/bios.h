@@ -3,8 +3,9 @@
 // Vector 8 leads to F000:0100, where the tick is counted, INT 1CH follows, and the interrupt ends; vector 16H to
 // F000:0103, where a HLT with interrupts on is repeated while a key is waited for.
 //
-//   08H, 09H-0FH, 70H-77H  interrupts of the 8259 pair: tick counter and INT 1CH, keys into their buffer, end of interrupt
-//   10H  video (bios_video.cc): text modes and 13H, cursor, scroll, characters, teletype, strings, palette; no VBE
+//   08H, 09H-0FH, 70H-77H  interrupts of the 8259 pair: tick counter and INT 1CH, keys into their buffer, end of
+//   interrupt
+//   10H  video (bios_video.cc): modes 0 to 7 and 13H, cursor, scroll, characters, teletype, strings, palette; no VBE
 //   11H 12H  equipment, 639 KiB         14H  COM1         16H  keys                 17H  no printer
 //   13H  disk (bios_disk.cc): reset, read, write, verify, geometry, type; extensions for hard disks and CDs; El Torito
 //   15H  system (bios_system.cc): memory map and sizes, A20, block move, wait, configuration
@@ -20,6 +21,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "machine/boot/key_buffer.h"
 
@@ -93,6 +95,12 @@ class Bios {
   /// Whether a timer tick leads to this BIOS and to nobody else: vectors 8 and 1CH are its own.
   bool owns_the_tick() const;
 
+  /// Whether the video mode is a graphics mode that a call has set.
+  bool draws() const { return !text_mode(); }
+  unsigned columns() const;
+  /// In graphics modes characters are not drawn, since there is no font: they are kept as the cells of a text screen.
+  std::span<const std::uint8_t> drawn_text() const { return drawn_text_; }
+
  private:
   // bios_video.cc
   void video(BiosCall& call);
@@ -105,6 +113,8 @@ class Bios {
   void scroll(unsigned top, unsigned left, unsigned bottom, unsigned right, unsigned lines, std::uint8_t attribute,
               bool down);
   bool text_mode() const;
+  std::uint16_t cell(unsigned row, unsigned column) const;
+  void set_cell(unsigned row, unsigned column, std::uint16_t value);
   // bios_disk.cc
   void disk(BiosCall& call);
   std::uint8_t disk_function(BiosCall& call);
@@ -142,6 +152,7 @@ class Bios {
   bool counted_ahead_ = false;   // ticks() has counted one whose interrupt is still to come
   std::uint64_t key_polls_ = 0;  // in a row: no video, disk or system service between them
   std::set<std::uint32_t> noted_;
+  std::vector<std::uint8_t> drawn_text_;
 };
 
 }  // namespace zs::machine

@@ -110,7 +110,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     constexpr std::uint8_t kUseful[] = {0x08, 0x10, 0x11, 0x12, 0x13, 0x13, 0x13, 0x15, 0x16, 0x1A};
     bios.service(vector % 2 == 0 ? kUseful[vector / 2 % std::size(kUseful)] : vector, call);
   }
-  (void)screen_text(board.ram);
+  (void)screen_text(screen_rows(board.ram));
   board.undo();
   return 0;
 }

@@ -93,9 +93,64 @@ TEST_F(BiosTest, EveryVectorLeadsToAnIretOfItsOwn) {
 
 TEST_F(BiosTest, TeletypeScrollsAtTheLastRow) {
   for (int i = 0; i < 26; ++i) print(std::string(1, static_cast<char>('a' + i)) + "\r\n");
-  const std::string text = screen_text(memory);
+  const std::string text = screen_text(screen_rows(memory));
   EXPECT_EQ(text.substr(0, 4), "c\nd\n");
   EXPECT_EQ(text.substr(text.size() - 4), "y\nz\n");
+}
+
+TEST_F(BiosTest, TextOf40ColumnsHasItsRowsInTheTextMemory) {
+  BiosCall set{.eax = 0x0001};
+  bios.service(0x10, set);
+  EXPECT_EQ(vga.text_columns(), 40u);
+  print(std::string(40, 'x') + "wraps\r\nend");
+  const auto rows = screen_rows(memory, vga.text_columns());
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[1].text(), "wraps");
+  EXPECT_EQ(rows[2].text(), "end");
+  EXPECT_EQ(memory.load<std::uint8_t>(kVgaText + 80), 'w');
+  for (int i = 0; i < 25; ++i) print("\n");
+  EXPECT_EQ(screen_rows(memory, 40).size(), 0u);
+  BiosCall back{.eax = 0x0003};
+  bios.service(0x10, back);
+  EXPECT_EQ(vga.text_columns(), 80u);
+}
+
+TEST_F(BiosTest, GraphicsModesKeepTheTextThatTheyDoNotDraw) {
+  for (const unsigned mode : {4u, 5u, 6u, 0x13u}) {
+    BiosCall set{.eax = mode};
+    bios.service(0x10, set);
+    EXPECT_TRUE(bios.draws());
+    EXPECT_EQ(vga.shows() == Vga::Shows::Text, false);
+    print("score\r\n10");
+    const auto rows = screen_rows(bios.drawn_text(), bios.columns());
+    ASSERT_EQ(rows.size(), 2u) << mode;
+    EXPECT_EQ(rows[0].text(), "score");
+    EXPECT_EQ(rows[1].text(), "10");
+    EXPECT_EQ(memory.load<std::uint64_t>(kVgaText), 0u) << "it lies over no pixel";
+  }
+}
+
+TEST_F(BiosTest, PixelsOfCgaModesLieInTwoHalves) {
+  struct Row {
+    std::uint8_t mode, colour;
+    std::uint16_t x, y;
+    std::uint64_t at;
+    std::uint8_t byte;
+  };
+  for (const Row& row : {Row{4, 3, 0, 0, 0, 0xC0}, Row{4, 2, 319, 199, 0x3F3F, 0x02}, Row{5, 1, 5, 2, 81, 0x10},
+                         Row{6, 1, 639, 1, 0x204F, 0x01}, Row{6, 1, 8, 198, 7921, 0x80}}) {
+    BiosCall set{.eax = row.mode};
+    bios.service(0x10, set);
+    BiosCall write{.eax = 0x0C00u | row.colour, .ecx = row.x, .edx = row.y};
+    bios.service(0x10, write);
+    EXPECT_EQ(memory.load<std::uint8_t>(kVgaText + row.at), row.byte);
+    BiosCall read{.eax = 0x0D00, .ecx = row.x, .edx = row.y};
+    bios.service(0x10, read);
+    EXPECT_EQ(read.al(), row.colour);
+    BiosCall exclusive{.eax = 0x0C80u | row.colour, .ecx = row.x, .edx = row.y};
+    bios.service(0x10, exclusive);
+    EXPECT_EQ(memory.load<std::uint8_t>(kVgaText + row.at), 0);
+  }
 }
 
 TEST_F(BiosTest, ReadsAFloppyByCylinderHeadAndSector) {

@@ -1,8 +1,9 @@
-// INT 10H. Text modes are 80 x 25 in colour; of graphics there is mode 13H, in which characters are not drawn: this
-// BIOS has no font. VBE is not there: AH=4FH comes back with AL other than 4FH.
+// INT 10H. Text modes are of 80 or 40 columns, in colour; graphics modes are CGA's 4 to 6, and 13H. Their characters
+// are not drawn, since this BIOS has no font, but kept (Bios::drawn_text). VBE is not there: AH=4FH comes back with AL
+// other than 4FH.
 #include <algorithm>
 #include <array>
-#include <span>
+#include <iterator>
 
 #include "machine/boot/bios.h"
 #include "machine/boot/bios_data_area.h"
@@ -14,49 +15,85 @@ namespace zs::machine {
 namespace {
 
 constexpr std::uint8_t kPlain = 0x07;
-constexpr std::uint8_t kGraphicsMode = 0x13;
 constexpr std::uint8_t kKeepMemory = 0x80;  // with AH=00H: the picture is not cleared
-constexpr std::uint64_t kTextCells = std::uint64_t{kVisibleRows} * kColumns;
+
+/// A mode that AH=00H sets: what its text has, and its pixels.
+struct VideoMode {
+  std::uint8_t number;
+  std::uint8_t registers;  // Vga::set_mode
+  std::uint8_t columns;
+  std::uint8_t bits = 0;  // of a pixel; 0: text
+  std::uint16_t width = 0;
+};
+constexpr VideoMode kModes[] = {{0, 1, 40},         {1, 1, 40},         {2, 3, 80},
+                                {3, 3, 80},         {4, 4, 40, 2, 320}, {5, 4, 40, 2, 320},
+                                {6, 6, 80, 1, 640}, {7, 3, 80},         {0x13, 0x13, 40, 8, 320}};
+const VideoMode* find_mode(std::uint8_t number) {
+  const auto* const mode = std::ranges::find(kModes, number, &VideoMode::number);
+  return mode == std::end(kModes) ? nullptr : mode;
+}
 
 }  // namespace
 
-bool Bios::text_mode() const { return memory_.load<std::uint8_t>(kVideoMode) != kGraphicsMode; }
+bool Bios::text_mode() const {
+  const VideoMode* const mode = find_mode(memory_.load<std::uint8_t>(kVideoMode));
+  return mode == nullptr || mode->bits == 0;
+}
 
-/// Modes 0 to 3 and 7 are all 80 x 25 in colour here.
-void Bios::set_video_mode(std::uint8_t mode) {
-  const bool keep = (mode & kKeepMemory) != 0;
-  mode &= static_cast<std::uint8_t>(~kKeepMemory);
-  const bool graphics = mode == kGraphicsMode;
-  vga_.set_mode(graphics ? kGraphicsMode : std::uint8_t{3});
-  memory_.store<std::uint8_t>(kVideoMode, mode);
-  memory_.store<std::uint16_t>(kVideoColumns, graphics ? kColumns / 2 : kColumns);
+unsigned Bios::columns() const {
+  return memory_.load<std::uint16_t>(kVideoColumns) == kColumns / 2 ? kColumns / 2 : kColumns;
+}
+
+std::uint16_t Bios::cell(unsigned row, unsigned column) const {
+  const std::size_t at = (std::size_t{row} * columns() + column) * 2;
+  if (text_mode()) return memory_.load<std::uint16_t>(kVgaText + at);
+  return at + 1 < drawn_text_.size() ? static_cast<std::uint16_t>(drawn_text_[at] | drawn_text_[at + 1] << 8) : 0;
+}
+
+void Bios::set_cell(unsigned row, unsigned column, std::uint16_t value) {
+  const std::size_t at = (std::size_t{row} * columns() + column) * 2;
+  if (text_mode()) {
+    memory_.store<std::uint16_t>(kVgaText + at, value);
+    host_.memory_written(kVgaText + at, 2);
+  } else if (at + 1 < drawn_text_.size()) {
+    drawn_text_[at] = static_cast<std::uint8_t>(value);
+    drawn_text_[at + 1] = static_cast<std::uint8_t>(value >> 8);
+  }
+}
+
+/// Mode 7 is 80 x 25 in colour here.
+void Bios::set_video_mode(std::uint8_t number) {
+  const bool keep = (number & kKeepMemory) != 0;
+  const VideoMode* const mode = find_mode(number & ~kKeepMemory);
+  if (mode == nullptr) return;
+  vga_.set_mode(mode->registers);
+  memory_.store<std::uint8_t>(kVideoMode, mode->number);
+  memory_.store<std::uint16_t>(kVideoColumns, mode->columns);
   memory_.store<std::uint16_t>(kCursor, 0);
+  drawn_text_.assign(mode->bits == 0 ? 0 : std::size_t{kVisibleRows} * mode->columns * 2, 0);
   if (keep) return;
-  if (!graphics) return scroll(0, 0, kVisibleRows - 1, kColumns - 1, 0, kPlain, false);
+  if (mode->bits == 0) return scroll(0, 0, kVisibleRows - 1, mode->columns - 1u, 0, kPlain, false);
   const std::array<std::byte, kPageBytes> zeros{};
-  for (std::uint64_t page = 0; page < kVgaGraphicsBytes; page += kPageBytes) (void)store(kVgaGraphics + page, zeros);
+  constexpr std::uint64_t kCgaBytes = 0x4000;
+  const std::uint64_t first = mode->bits == 8 ? kVgaGraphics : kVgaText;
+  const std::uint64_t bytes = mode->bits == 8 ? kVgaGraphicsBytes : kCgaBytes;
+  for (std::uint64_t page = 0; page < bytes; page += kPageBytes) (void)store(first + page, zeros);
 }
 
 void Bios::scroll(unsigned top, unsigned left, unsigned bottom, unsigned right, unsigned lines, std::uint8_t attribute,
                   bool down) {
   bottom = std::min(bottom, kVisibleRows - 1);
-  right = std::min(right, kColumns - 1);
-  if (top > bottom || left > right || !text_mode()) return;
+  right = std::min(right, columns() - 1);
+  if (top > bottom || left > right) return;
   const unsigned height = bottom - top + 1;
   if (lines == 0 || lines > height) lines = height;
-  const auto cell = [left](unsigned row) { return kVgaText + (row * kColumns + left) * 2; };
-  std::array<std::uint16_t, kColumns> buffer{};
-  const auto cells = std::as_writable_bytes(std::span(buffer).first(right - left + 1));
+  const auto blank = static_cast<std::uint16_t>(attribute << 8 | ' ');
   for (unsigned i = 0; i < height; ++i) {
     const unsigned row = down ? bottom - i : top + i;
-    if (i + lines < height) {
-      (void)memory_.read(cell(down ? row - lines : row + lines), cells);
-    } else {
-      buffer.fill(static_cast<std::uint16_t>(attribute << 8 | ' '));
+    for (unsigned column = left; column <= right; ++column) {
+      set_cell(row, column, i + lines < height ? cell(down ? row - lines : row + lines, column) : blank);
     }
-    (void)memory_.write(cell(row), cells);
   }
-  host_.memory_written(kVgaText, kTextCells * 2);
 }
 
 void Bios::teletype(std::uint8_t character) {
@@ -67,19 +104,17 @@ void Bios::teletype(std::uint8_t character) {
     case '\n': ++row; break;
     case '\r': column = 0; break;
     default:
-      if (row < kVisibleRows && column < kColumns && text_mode()) {
-        const std::uint64_t cell = kVgaText + (row * kColumns + column) * 2;
-        memory_.store<std::uint8_t>(cell, character);
-        if (memory_.load<std::uint8_t>(cell + 1) == 0) memory_.store<std::uint8_t>(cell + 1, kPlain);
-        host_.memory_written(cell, 2);
+      if (row < kVisibleRows && column < columns()) {
+        const unsigned attribute = cell(row, column) >> 8;
+        set_cell(row, column, static_cast<std::uint16_t>((attribute == 0 ? kPlain : attribute) << 8 | character));
       }
-      if (++column >= kColumns) {
+      if (++column >= columns()) {
         column = 0;
         ++row;
       }
   }
   if (row >= kVisibleRows) {
-    scroll(0, 0, kVisibleRows - 1, kColumns - 1, 1, kPlain, false);
+    scroll(0, 0, kVisibleRows - 1, columns() - 1, 1, kPlain, false);
     row = kVisibleRows - 1;
   }
   memory_.store<std::uint16_t>(kCursor, static_cast<std::uint16_t>(row << 8 | column));
@@ -88,12 +123,11 @@ void Bios::teletype(std::uint8_t character) {
 /// AH = 09H, 0AH: CX times at the cursor, which stays.
 void Bios::put_characters(BiosCall& call, bool with_attribute) {
   const unsigned column = memory_.load<std::uint8_t>(kCursor), row = memory_.load<std::uint8_t>(kCursor + 1);
-  const std::uint64_t first = std::uint64_t{row} * kColumns + column;
-  for (std::uint64_t n = 0; n < call.cx() && first + n < kTextCells; ++n) {
-    const std::uint64_t cell = kVgaText + (first + n) * 2;
-    memory_.store<std::uint8_t>(cell, call.al());
-    if (with_attribute) memory_.store<std::uint8_t>(cell + 1, static_cast<std::uint8_t>(call.ebx));
-    host_.memory_written(cell, 2);
+  const unsigned first = row * columns() + column;
+  for (unsigned n = 0; n < call.cx() && first + n < kVisibleRows * columns(); ++n) {
+    const unsigned at_row = (first + n) / columns(), at_column = (first + n) % columns();
+    const unsigned attribute = with_attribute ? call.bx() & 0xFFu : cell(at_row, at_column) >> 8;
+    set_cell(at_row, at_column, static_cast<std::uint16_t>(attribute << 8 | call.al()));
   }
 }
 
@@ -110,21 +144,28 @@ void Bios::put_string(BiosCall& call) {
         attributes ? memory_.load<std::uint8_t>(from++) : static_cast<std::uint8_t>(call.ebx);
     const unsigned column = memory_.load<std::uint8_t>(kCursor), row = memory_.load<std::uint8_t>(kCursor + 1);
     const bool shows = character != '\a' && character != '\b' && character != '\n' && character != '\r';
-    if (shows && row < kVisibleRows && column < kColumns && text_mode()) {
-      memory_.store<std::uint8_t>(kVgaText + (row * kColumns + column) * 2 + 1, attribute);
+    if (shows && row < kVisibleRows && column < columns()) {
+      set_cell(row, column, static_cast<std::uint16_t>(attribute << 8));
     }
     teletype(character);
   }
   if ((call.al() & 1) == 0) memory_.store<std::uint16_t>(kCursor, before);
 }
 
-/// AH = 0CH, 0DH in mode 13H.
+/// AH = 0CH, 0DH. Rows of CGA's modes lie in two halves of the memory, the even ones and the odd ones.
 void Bios::pixel(BiosCall& call, bool write) {
-  constexpr unsigned kWidth = Vga::kWidth, kHeight = Vga::kHeight;
-  if (text_mode() || call.cx() >= kWidth || call.dx() >= kHeight) return;
-  const std::uint64_t at = kVgaGraphics + std::uint64_t{call.dx()} * kWidth + call.cx();
-  if (!write) return call.set_al(memory_.load<std::uint8_t>(at));
-  memory_.store<std::uint8_t>(at, call.al());
+  const VideoMode* const mode = find_mode(memory_.load<std::uint8_t>(kVideoMode));
+  if (mode == nullptr || mode->bits == 0 || call.cx() >= mode->width || call.dx() >= Vga::kHeight) return;
+  const unsigned bits = mode->bits, x = call.cx(), y = call.dx(), mask = (1u << bits) - 1;
+  const std::uint64_t at = bits == 8 ? kVgaGraphics + std::uint64_t{y} * mode->width + x
+                                     : kVgaText + (y % 2) * 0x2000u + y / 2 * 80 + x * bits / 8;
+  const unsigned shift = 8 - bits - x * bits % 8;
+  const auto old = memory_.load<std::uint8_t>(at);
+  if (!write) return call.set_al(old >> shift & mask);
+  const bool exclusive = bits != 8 && (call.al() & 0x80) != 0;
+  const unsigned wanted = (call.al() & mask) << shift;
+  memory_.store<std::uint8_t>(at,
+                              static_cast<std::uint8_t>(exclusive ? old ^ wanted : (old & ~(mask << shift)) | wanted));
   host_.memory_written(at, 1);
 }
 
@@ -160,8 +201,7 @@ void Bios::palette(BiosCall& call) {
 void Bios::video(BiosCall& call) {
   switch (call.ah()) {
     case 0x00: {
-      const unsigned mode = call.al() & 0x7Fu;
-      if (mode > 3 && mode != 7 && mode != kGraphicsMode) return not_here(0x10, call);
+      if (find_mode(call.al() & ~kKeepMemory) == nullptr) return not_here(0x10, call);
       return set_video_mode(call.al());
     }
     case 0x01: memory_.store(kCursorShape, call.cx()); return;
@@ -178,11 +218,11 @@ void Bios::video(BiosCall& call) {
       return;
     case 0x08: {
       const unsigned column = memory_.load<std::uint8_t>(kCursor), row = memory_.load<std::uint8_t>(kCursor + 1);
-      call.set_ax(memory_.load<std::uint16_t>(kVgaText + (row * kColumns + column) * 2));
+      call.set_ax(cell(row, column));
       return;
     }
     case 0x09:
-    case 0x0A: return text_mode() ? put_characters(call, call.ah() == 0x09) : void();
+    case 0x0A: return put_characters(call, call.ah() == 0x09);
     case 0x0B: return;  // border and CGA palette
     case 0x0C:
     case 0x0D: return pixel(call, call.ah() == 0x0C);

@@ -1,5 +1,6 @@
 #include "machine/boot/screen.h"
 
+#include <array>
 #include <span>
 
 #include "machine/memory.h"
@@ -24,8 +25,6 @@ constexpr std::array<std::uint16_t, 129> kHigh = {
     0x0020};
 // clang-format on
 
-constexpr std::uint64_t kRowBytes = kColumns * 2;
-
 /// NUL, space and the no-break space.
 bool blank(std::uint8_t character) { return character == 0 || character == ' ' || character == 0xFF; }
 
@@ -47,25 +46,30 @@ std::string ScreenRow::text() const {
   return line;
 }
 
-std::vector<ScreenRow> screen_rows(const PhysicalMemory& memory) {
-  std::array<std::uint8_t, kVgaTextBytes> cells{};  // character, attribute, character, ...
-  (void)memory.read(kVgaText, std::as_writable_bytes(std::span(cells)));
-  std::size_t last = cells.size() / kRowBytes * kRowBytes;  // behind the last character that shows
+std::vector<ScreenRow> screen_rows(std::span<const std::uint8_t> cells, unsigned columns) {
+  const std::size_t row_bytes = std::size_t{columns} * 2;
+  std::size_t last = cells.size() / row_bytes * row_bytes;  // behind the last character that shows
   while (last != 0 && blank(cells[last - 2])) last -= 2;
-  std::vector<ScreenRow> rows((last + kRowBytes - 1) / kRowBytes);
+  std::vector<ScreenRow> rows((last + row_bytes - 1) / row_bytes);
   const std::uint8_t* cell = cells.data();
   for (ScreenRow& row : rows) {
-    for (unsigned column = 0; column < kColumns; ++column, cell += 2) {
-      row.characters[column] = cell[0];
-      row.attributes[column] = cell[1];
+    for (unsigned column = 0; column < columns; ++column, cell += 2) {
+      row.characters.push_back(cell[0]);
+      row.attributes.push_back(cell[1]);
     }
   }
   return rows;
 }
 
-std::string screen_text(const PhysicalMemory& memory) {
+std::vector<ScreenRow> screen_rows(const PhysicalMemory& memory, unsigned columns) {
+  std::array<std::uint8_t, kVgaTextBytes> cells{};
+  (void)memory.read(kVgaText, std::as_writable_bytes(std::span(cells)));
+  return screen_rows(cells, columns);
+}
+
+std::string screen_text(const std::vector<ScreenRow>& rows) {
   std::string text;
-  for (const ScreenRow& row : screen_rows(memory)) text += row.text() + "\n";
+  for (const ScreenRow& row : rows) text += row.text() + "\n";
   return text;
 }
 

@@ -10,10 +10,10 @@ namespace {
 TEST(Screen, ShowsRowsBelowThe25thAndNoSpacesAtTheEnd) {
   auto memory = PhysicalMemory::make(kLeastMemory);
   ASSERT_TRUE(memory);
-  EXPECT_EQ(screen_text(*memory), "");
+  EXPECT_EQ(screen_text(screen_rows(*memory)), "");
   memory->store<std::uint32_t>(kVgaText, 0x07420741);
   memory->store<std::uint16_t>(kVgaText + 160 * 30 + 4, 0x07DB);
-  const std::string text = screen_text(*memory);
+  const std::string text = screen_text(screen_rows(*memory));
   EXPECT_EQ(text.substr(0, 3), "AB\n");
   EXPECT_EQ(text.substr(text.size() - 6), "  \u2588\n");
   EXPECT_EQ(screen_rows(*memory).size(), 31u);

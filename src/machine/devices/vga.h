@@ -1,6 +1,6 @@
-// VGA's registers as far as they tell what the screen shows: text, mode 13H (320 x 200 in 256 colours), or graphics
-// that this PC does not draw; and the 256 colours. Registers of timing and fonts are kept and without effect.
-// source: IBM VGA XGA Technical Reference, "VGA Function", "Register Descriptions", "Video BIOS Modes".
+// VGA's registers as far as they tell what the screen shows: text of 80 or 40 columns, mode 13H (320 x 200 in 256
+// colours), or graphics that this PC does not draw; and the 256 colours. Registers of timing and fonts are kept and
+// without effect. source: IBM VGA XGA Technical Reference, "VGA Function", "Register Descriptions", "Video BIOS Modes".
 #pragma once
 
 #include <array>
@@ -20,11 +20,12 @@ class Vga : public PortDevice {
   std::uint8_t in(std::uint16_t port) override;
   void out(std::uint16_t port, std::uint8_t value) override;
 
-  /// As the video BIOS sets mode 3 and mode 13H.
+  /// As the video BIOS sets modes 1, 3, 4, 6 and 13H.
   void set_mode(std::uint8_t mode);
 
   enum class Shows : std::uint8_t { Text, Linear256, OtherGraphics };
   Shows shows() const;
+  unsigned text_columns() const;
 
   /// Six bits each.
   struct Colour {
