@@ -61,7 +61,7 @@ std::optional<int> parse_boot(const Arguments& arguments, BootWords& words) {
   line.group("What to boot");
   line.value("--image", words.image, "FILE", "A raw floppy or disk image, from its boot sector, or an ISO 9660 image");
   line.value("--drive", words.drive, "floppy|disk|cd", "What the image is (default: what its bytes say)");
-  line.value("--kernel", words.kernel, "FILE", "A Multiboot kernel or a plain ELF, 32 or 64 bits");
+  line.value("--kernel", words.kernel, "FILE", "A Multiboot kernel (1 or 2) or a plain ELF, 32 or 64 bits");
   line.value("--append", words.append, "TEXT", "The kernel's command line, after its name");
   line.values("--module", words.modules, "FILE [ARGS]", "A Multiboot module, with its command line; may be repeated");
   line.flag("--demo", words.demo, "Built-in guests, each beside what the manual promises");

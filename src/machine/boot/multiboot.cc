@@ -8,6 +8,8 @@
 
 #include "base/bytes.h"
 #include "base/units.h"
+#include "machine/boot/memory_map.h"
+#include "machine/boot/multiboot2.h"
 #include "machine/memory.h"
 
 namespace zs::machine {
@@ -151,9 +153,6 @@ std::optional<FoundHeader> find_header(Bytes file) {
 
 Result<Image> read_flat(Bytes file, const FoundHeader& found, const std::string& name) {
   const Header& header = found.header;
-  if (found.offset + sizeof(Header) > std::min(file.size(), kHeaderArea)) {
-    return Error{fmt::format("{}: at 0x{:x}: the Multiboot header is cut short", name, found.offset), ""};
-  }
   const std::uint64_t before = std::uint64_t{header.header_address} - header.load_address;
   if (header.header_address < header.load_address || before > found.offset) {
     return Error{
@@ -200,14 +199,59 @@ class InfoArea {
   bool ok_ = true;
 };
 
-MapEntry map_entry(std::uint64_t base, std::uint64_t end, std::uint32_t type) {
-  const std::uint64_t length = end - base;
-  return {20,
-          static_cast<std::uint32_t>(base),
-          static_cast<std::uint32_t>(base >> 32),
-          static_cast<std::uint32_t>(length),
-          static_cast<std::uint32_t>(length >> 32),
-          type};
+/// Whole pages behind the kernel.
+Result<std::vector<LoadedModule>> load_modules(const std::vector<MultibootModule>& modules, std::uint64_t behind,
+                                               PhysicalMemory& memory) {
+  std::vector<LoadedModule> loaded;
+  std::uint64_t at = align_up(behind, kPageBytes);
+  for (const MultibootModule& module : modules) {
+    if (!memory.write(at, module.bytes)) {
+      return Error{fmt::format("module {}: {} bytes do not fit behind the kernel, at {:x}", module.command_line,
+                               module.bytes.size(), at),
+                   "--mem gives more, up to 3G"};
+    }
+    const std::uint64_t end = at + module.bytes.size();
+    loaded.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(end), module.command_line});
+    at = align_up(end, kPageBytes);
+  }
+  return loaded;
+}
+
+std::vector<MapRange> ranges(const PhysicalMemory& memory) {
+  constexpr std::uint32_t kAvailable = 1, kReserved = 2;
+  std::vector<MapRange> all;
+  for (const MemoryRange& range : memory_map(memory.size())) {
+    all.push_back({range.first, range.end - range.first, range.available ? kAvailable : kReserved});
+  }
+  return all;
+}
+
+/// returns whether there was room
+bool put_info(const MultibootInput& input, std::uint32_t upper_kib, const std::vector<LoadedModule>& modules,
+              PhysicalMemory& memory) {
+  InfoArea area(memory);
+  Info info{.flags = kHasMemory | kHasCommandLine | kHasMap | kHasLoader};
+  info.lower_kib = kLowMemoryKiB;
+  info.upper_kib = upper_kib;
+  info.command_line = area.put(input.command_line);
+  std::vector<MapEntry> map;
+  for (const MapRange& range : ranges(memory)) {
+    const auto low = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
+    map.push_back({sizeof(MapEntry) - 4, low(range.base), low(range.base >> 32), low(range.length),
+                   low(range.length >> 32), range.type});
+  }
+  info.map_bytes = static_cast<std::uint32_t>(map.size() * sizeof(MapEntry));
+  info.map = area.put(std::as_bytes(std::span(map)));
+  info.loader_name = area.put(std::string("zeroskid"));
+  std::vector<ModuleEntry> entries;
+  for (const LoadedModule& m : modules) entries.push_back({m.start, m.end, area.put(m.command_line), 0});
+  if (!entries.empty()) {
+    info.flags |= kHasModules;
+    info.module_count = static_cast<std::uint32_t>(entries.size());
+    info.modules = area.put(std::as_bytes(std::span(entries)));
+  }
+  memory.store(kInfoArea, info);
+  return area.ok();
 }
 
 }  // namespace
@@ -220,7 +264,9 @@ Result<LoadedKernel> load_multiboot(const MultibootInput& input, PhysicalMemory&
                                                    "\x7F"
                                                    "ELF",
                                                    4) == 0;
-  if (!elf && !found) {
+  const auto second = found ? Result<std::optional<Multiboot2Header>>(std::nullopt) : find_multiboot2(file, name);
+  if (!second) return second.error();
+  if (!elf && !found && !*second) {
     return Error{name + ": is neither ELF nor has it a Multiboot header in its first 8192 bytes",
                  "--kernel takes an ELF or Multiboot file; --image takes a floppy or disk image"};
   }
@@ -229,11 +275,21 @@ Result<LoadedKernel> load_multiboot(const MultibootInput& input, PhysicalMemory&
                              found->offset, found->header.flags & kRequiredFlags, kKnownFlags),
                  ""};
   }
-  Result<Image> image = found && (found->header.flags & kAddresses) != 0 ? read_flat(file, *found, name)
+  auto flat = found && (found->header.flags & kAddresses) != 0 ? found : std::nullopt;
+  if (flat && flat->offset + sizeof(Header) > std::min(file.size(), kHeaderArea)) {
+    return Error{fmt::format("{}: at 0x{:x}: the Multiboot header is cut short", name, flat->offset), ""};
+  }
+  if (const auto& two = *second; two && two->addresses) {
+    const LoadAddresses& at = *two->addresses;
+    flat = {two->offset,
+            {.header_address = at.header, .load_address = at.load, .load_end = at.load_end, .bss_end = at.bss_end}};
+  }
+  Result<Image> image = flat ? read_flat(file, *flat, name)
                         : file.size() > 4 && file[4] == std::byte{2}
                             ? read_elf<Elf64Header, Elf64Segment>(file, name, kMachineX8664)
                             : read_elf<Elf32Header, Elf32Segment>(file, name, kMachine386);
   if (!image) return image.error();
+  if (*second && (*second)->entry) image->entry = *(*second)->entry;
 
   std::uint64_t kernel_end = 0x100000;
   for (const ImageSegment& segment : image->segments) {
@@ -266,42 +322,22 @@ Result<LoadedKernel> load_multiboot(const MultibootInput& input, PhysicalMemory&
   }
   LoadedKernel loaded{.entry = static_cast<std::uint32_t>(image->entry)};
   loaded.elf32 = elf && file[4] == std::byte{1};
-  if (!found) return loaded;
+  if (!found && !*second) return loaded;
 
-  InfoArea area(memory);
-  Info info{.flags = kHasMemory | kHasCommandLine | kHasMap | kHasLoader};
-  info.lower_kib = kLowMemoryKiB;
-  info.upper_kib = static_cast<std::uint32_t>((memory.size() - (1 << 20)) >> 10);
-  info.command_line = area.put(input.command_line);
-  constexpr std::uint32_t kAvailable = 1, kReserved = 2;
-  const MapEntry map[] = {
-      map_entry(0, kLowMemoryKiB << 10, kAvailable), map_entry(kLowMemoryKiB << 10, 0xA0000, kReserved),
-      map_entry(kBios, kBios + kBiosBytes, kReserved), map_entry(0x100000, memory.size(), kAvailable)};
-  info.map_bytes = sizeof(map);
-  info.map = area.put(std::as_bytes(std::span(map)));
-  info.loader_name = area.put(std::string("zeroskid"));
-  std::vector<ModuleEntry> modules;
-  std::uint64_t at = align_up(kernel_end, kPageBytes);
-  for (const MultibootModule& module : input.modules) {
-    if (!memory.write(at, module.bytes)) {
-      return Error{fmt::format("module {}: {} bytes do not fit behind the kernel, at {:x}", module.command_line,
-                               module.bytes.size(), at),
-                   "--mem gives more, up to 3G"};
-    }
-    modules.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at + module.bytes.size()),
-                       area.put(module.command_line), 0});
-    at = align_up(at + module.bytes.size(), kPageBytes);
+  const auto upper_kib = static_cast<std::uint32_t>((memory.size() - (1 << 20)) >> 10);
+  const auto modules = load_modules(input.modules, kernel_end, memory);
+  if (!modules) return modules.error();
+  bool fits = true;
+  if (found) {
+    fits = put_info(input, upper_kib, *modules, memory);
+  } else {
+    const auto info = multiboot2_info(input.command_line, upper_kib, ranges(memory), *modules);
+    fits = info.size() <= kInfoEnd - kInfoArea && memory.write(kInfoArea, info);
   }
-  if (!modules.empty()) {
-    info.flags |= kHasModules;
-    info.module_count = static_cast<std::uint32_t>(modules.size());
-    info.modules = area.put(std::as_bytes(std::span(modules)));
-  }
-  if (!area.ok()) {
+  if (!fits) {
     return Error{"the command lines of kernel and modules have no room: 60 KiB are there", "shorten --append"};
   }
-  memory.store(kInfoArea, info);
-  loaded.magic = kLoaderMagic;
+  loaded.magic = found ? kLoaderMagic : kMultiboot2Magic;
   loaded.info = kInfoArea;
   return loaded;
 }

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
+#include <span>
 
 #include "machine/memory.h"
 
@@ -74,7 +76,7 @@ TEST_F(MultibootTest, TellsCommandLineMemoryAndModules) {
   EXPECT_EQ(word(second) & 0xFFF, 0u);
   EXPECT_EQ(word(second + 4) - word(second), 4u);
   EXPECT_EQ(text(word(second + 8)), "mod b");
-  EXPECT_EQ(word(info + 44), 4u * 24);
+  EXPECT_EQ(word(info + 44), 7u * 24);
 }
 
 TEST_F(MultibootTest, RefusesWhatItCannotLoad) {
@@ -102,6 +104,52 @@ TEST_F(MultibootTest, EveryTruncationIsRefusedOrLoads) {
     const auto result = load({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(bytes)});
     EXPECT_FALSE(result) << bytes;
   }
+}
+
+constexpr std::uint32_t kMagic2 = 0xE85250D6;
+
+/// A flat file with a header of version 2: addresses, entry, a request for the map, and what a test adds.
+std::vector<std::byte> flat2(std::vector<std::uint32_t> more = {}) {
+  std::vector<std::uint32_t> file = {kMagic2, 0, 0, 0, 2, 24, 0x8000, 0x8000, 0, 0x9000, 3, 12, 0x8070, 0, 1, 16, 6, 1};
+  file.insert(file.end(), more.begin(), more.end());
+  file.insert(file.end(), {0, 8});
+  file[2] = static_cast<std::uint32_t>(file.size() * 4);
+  file[3] = 0u - kMagic2 - file[2];
+  file.resize(0x70 / 4);
+  file.push_back(0x90909090);
+  const auto bytes = std::as_bytes(std::span(file));
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST_F(MultibootTest, TellsAKernelOfVersion2WhatItIsToKnow) {
+  const auto kernel = load(flat2(), {{words(1, 2, 3), "m args"}});
+  ASSERT_TRUE(kernel) << kernel.error().message;
+  EXPECT_EQ(kernel->entry, 0x8070u);
+  EXPECT_EQ(kernel->magic, 0x36D76289u);
+  EXPECT_EQ(word(0x8070), 0x90909090u);
+  std::map<std::uint32_t, std::uint64_t> tags;
+  for (std::uint64_t at = kernel->info + 8;; at += (word(at + 4) + 7) / 8 * 8) {
+    tags[word(at)] = at;
+    if (word(at) == 0) break;
+    ASSERT_LT(at, kernel->info + word(kernel->info));
+  }
+  EXPECT_EQ(tags[0] + 8, kernel->info + word(kernel->info));
+  EXPECT_EQ(text(tags[1] + 8), "k one two");
+  EXPECT_EQ(text(tags[3] + 16), "m args");
+  EXPECT_EQ(word(word(tags[3] + 8) + 8), 3u);
+  EXPECT_EQ(word(tags[4] + 8), 639u);
+  EXPECT_EQ(word(tags[6] + 8), 24u);
+  EXPECT_EQ(memory.load<std::uint64_t>(tags[6] + 16 + 3 * 24), 0x100000u);
+  EXPECT_EQ(memory.load<std::uint64_t>(tags[6] + 16 + 3 * 24 + 8), memory.size() - 0x100000);
+}
+
+TEST_F(MultibootTest, RefusesByNameWhatAHeaderOfVersion2NeedsAndIsNotThere) {
+  const auto said = [&](std::vector<std::uint32_t> more) { return load(flat2(std::move(more))).error().message; };
+  EXPECT_EQ(said({1, 12, 8, 0}),
+            "k: at 0x48: the Multiboot2 header asks for information of type 8, which this loader has not");
+  EXPECT_EQ(said({5, 20, 1024, 768, 32, 0}),
+            "k: at 0x48: the Multiboot2 header asks for a framebuffer, which this loader has not");
+  EXPECT_TRUE(load(flat2({5 | 1 << 16, 20, 1024, 768, 32, 0}))) << "an optional one";
 }
 
 }  // namespace
