@@ -10,6 +10,7 @@
 #include "arch/cpu_model.h"
 #include "machine/boot/bios.h"
 #include "machine/boot/hand_over.h"
+#include "machine/boot/linux_kernel.h"
 #include "machine/devices/cmos.h"
 #include "machine/devices/fw_cfg.h"
 #include "machine/devices/ide_disk.h"
@@ -132,7 +133,7 @@ class Pc::Impl : public InterruptSource,
 
   Result<void> boot_kernel(const MultibootInput& input) {
     install_firmware();
-    const auto kernel = load_multiboot(input, memory_);
+    const auto kernel = is_linux_kernel(input.kernel) ? load_linux(input, memory_) : load_multiboot(input, memory_);
     if (!kernel) return kernel.error();
     kernel_is_elf32_ = kernel->elf32;
     cpu_->set_state(hand_over_to_kernel(*kernel));

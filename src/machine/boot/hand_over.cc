@@ -51,6 +51,13 @@ CpuState hand_over_to_kernel(const LoadedKernel& kernel) {
   state.rip = kernel.entry;
   state.gpr[kRax] = kernel.magic;
   state.gpr[kRbx] = kernel.info;
+  if (kernel.parameters != 0) {
+    // Linux names its segments 10H and 18H: the same descriptors, seen from eight bytes before.
+    state.gpr[kRsi] = kernel.parameters;
+    state.gdtr.base -= 8;
+    state.gdtr.limit += 8;
+    for (Segment& segment : std::span(state.segments).first<kLdtr>()) segment.selector += 8;
+  }
   state.rflags = 2;
   return state;
 }

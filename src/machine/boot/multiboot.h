@@ -33,6 +33,7 @@ struct LoadedKernel {
   std::uint32_t magic = 0;  // EAX
   std::uint32_t info = 0;   // EBX
   bool elf32 = false;
+  std::uint32_t parameters = 0;  // ESI: of a Linux kernel
 };
 
 /// Puts everything into `memory`.
