@@ -400,6 +400,17 @@ class Signals(tool.InFolder):
         self.assertEqual((process.returncode, out), (4, "caught\n"))
         self.assertIn("instructions", said)
 
+    def test_sigint_to_zeroskid_ends_a_program_that_began_with_it_ignored(self):
+        script = 'trap "" INT; exec "$@"'  # as a shell starts a job in the background
+        process = subprocess.Popen(["sh", "-c", script, "sh", tool.ZEROSKID, "stat", "-e", "instructions", "sh", "-c",
+                                    "echo ready; exec sleep 30"], cwd=self.folder, env=tool.ENVIRONMENT,
+                                   start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.wait_for_line(process)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+        self.assertRegex(said, r"\n +[\d,]+ +instructions")
+
     def test_a_program_that_is_killed_shows_what_it_had_counted(self):
         process = self.start("stat", "-e", "instructions", "sh", "-c", "echo $$; while :; do i=$((i+1)); done")
         program = int(process.stdout.readline())

@@ -51,8 +51,10 @@ void OwnSignals::pass_on(pid_t program) {
       came.push_back(signal);
   }
   if (!came.empty()) std::this_thread::sleep_for(kUntilTheGroupIsTold);
-  for (const int signal : came) {
+  for (int signal : came) {
     asked_to_end_ = true;
+    // A shell starts its background jobs with SIGINT ignored, and so it is for the program.
+    if (signal == SIGINT && ignored_interrupts()) signal = SIGTERM;
     if (group_.saw(signal))
       group_was_told = true;
     else

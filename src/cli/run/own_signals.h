@@ -1,7 +1,8 @@
 // Signals while a profiled program runs. The terminal's Ctrl-C and Ctrl-\, and what somebody sends to the whole process
 // group, reach the program too: they are its own to act on, and the collector lives on to finish the recording.
 // SIGTERM, SIGHUP and SIGINT that somebody sends to us alone are passed on, so that ending us ends the program; the
-// second one ends it by SIGKILL, whatever it does with the first. Made once, before the first program, and kept until
+// second one ends it by SIGKILL, whatever it does with the first. Where SIGINT was ignored when we were started, the
+// program ignores it too, and is sent SIGTERM instead. Made once, before the first program, and kept until
 // all is printed. A closed pipe or a file size limit must not kill the collector.
 #pragma once
 
@@ -34,6 +35,8 @@ class OwnSignals {
   bool asked_to_end() const { return asked_to_end_; }
 
  private:
+  bool ignored_interrupts() const { return before_[0].sa_handler == SIG_IGN; }
+
   static constexpr std::chrono::milliseconds kUntilTheGroupIsTold{20};
   static constexpr int kChanged[] = {SIGINT, SIGQUIT, SIGPIPE, SIGXFSZ, SIGCHLD};
   struct sigaction before_[sizeof kChanged / sizeof kChanged[0]];
