@@ -11,6 +11,7 @@
 #include <iterator>
 #include <vector>
 
+#include "engine/kernel/signal_frame.h"
 #include "engine/test_run.h"
 
 namespace zs::engine {
@@ -52,7 +53,8 @@ class DispatcherTest : public RunTest {
     accountant_.phases.begin([](const CodeCache& of) { return generate_stubs(of, &dispatch_entry); });
     run_.gpr(kRsp) = reinterpret_cast<std::uint64_t>(stack_ + sizeof stack_ / 2);
     for (const int signal : {SIGSEGV, SIGTRAP, SIGUSR1})
-      (*run_.thread->process->actions)[signal] = {.handler = Pages::pc(kHandler), .flags = 0, .restorer = 1, .mask = 0};
+      (*run_.thread->process->actions)[signal] = {
+          .handler = Pages::pc(kHandler), .flags = kSaRestorer, .restorer = 1, .mask = 0};
   }
   /// Code has been left for that. returns where it is entered next
   std::uint64_t leave_for(ExitReason reason) {

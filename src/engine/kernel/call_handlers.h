@@ -31,6 +31,8 @@ Outcome rt_sigaction(GuestKernel& kernel, const CallArguments& made);
 Outcome rt_sigprocmask(GuestKernel& kernel, const CallArguments& made);
 Outcome rt_sigreturn(GuestKernel& kernel, const CallArguments& made);
 Outcome rt_sigpending(GuestKernel& kernel, const CallArguments& made);
+Outcome rt_sigtimedwait(GuestKernel& kernel, const CallArguments& made);
+Outcome send_signal(GuestKernel& kernel, const CallArguments& made);  // kill, tkill, tgkill and the two that queue
 Outcome sigaltstack(GuestKernel& kernel, const CallArguments& made);
 Outcome masked_wait(GuestKernel& kernel, const CallArguments& made);  // ppoll and its kin: Call::mask of their rows
 
@@ -43,6 +45,7 @@ Outcome execve(GuestKernel& kernel, const CallArguments& made);
 Outcome execveat(GuestKernel& kernel, const CallArguments& made);
 Outcome exit(GuestKernel& kernel, const CallArguments& made);
 Outcome exit_group(GuestKernel& kernel, const CallArguments& made);
+Outcome set_tid_address(GuestKernel& kernel, const CallArguments& made);
 Outcome futex(GuestKernel& kernel, const CallArguments& made);
 Outcome futex_waitv(GuestKernel& kernel, const CallArguments& made);
 Outcome nanosleep(GuestKernel& kernel, const CallArguments& made);  // and clock_nanosleep

@@ -72,8 +72,15 @@ void Futexes::clear_word_of(Thread& thread) {
   if (thread.clear_at == 0) return;
   raw_syscall(SYS_set_tid_address, 0);
   constexpr std::uint32_t kGone = 0;
-  if (run_.write(thread.clear_at, &kGone, sizeof kGone) == sizeof kGone)
-    wake_at({.address = thread.clear_at, .shared = true}, 1, kAnyBit);
+  if (run_.write(thread.clear_at, &kGone, sizeof kGone) == sizeof kGone) wake_shared(thread.clear_at, 1, kAnyBit);
+}
+
+// Also those who wait in the kernel: other processes, and who came before the word was one of a thread's.
+long Futexes::wake_shared(std::uint64_t address, std::uint32_t most, std::uint32_t bits) {
+  const std::uint32_t woken = wake_at({.address = address, .shared = true}, most, bits);
+  if (woken == most) return woken;
+  const long others = raw_syscall(SYS_futex, address, FUTEX_WAKE_BITSET, most - woken, nullptr, nullptr, bits);
+  return woken == 0 || !is_error(others) ? woken + others : woken;
 }
 
 bool Futexes::is_ours(std::uint64_t address, bool shared) const {
@@ -84,17 +91,20 @@ std::optional<long> Futexes::call(const long (&a)[6]) {
   const auto u32 = [&](int i) { return static_cast<std::uint32_t>(a[i]); };
   const auto address = static_cast<std::uint64_t>(a[0]);
   const bool shared = (a[1] & FUTEX_PRIVATE_FLAG) == 0;
-  if (run_.threads.size() == 1 || !is_ours(address, shared)) return std::nullopt;
+  const long operation = a[1] & FUTEX_CMD_MASK;
+  const bool wakes = operation == FUTEX_WAKE || operation == FUTEX_WAKE_BITSET;
+  if (run_.threads.size() == 1 || (!wakes && !is_ours(address, shared))) return std::nullopt;
   const FutexWaiters::Key key{.address = address, .shared = shared};
-  switch (a[1] & FUTEX_CMD_MASK) {
+  switch (operation) {
     case FUTEX_WAIT:
     case FUTEX_WAIT_BITSET: return wait_at(key, a);
     case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET: {
-      const bool bitset = (a[1] & FUTEX_CMD_MASK) == FUTEX_WAKE_BITSET;
-      if (!aligned(address) || (bitset && u32(5) == 0)) return -EINVAL;
+      const std::uint32_t bits = operation == FUTEX_WAKE_BITSET ? u32(5) : kAnyBit;
+      if (!aligned(address) || bits == 0) return -EINVAL;
       // Of fewer than one, the kernel wakes one.
-      return wake_at(key, std::max<std::int32_t>(static_cast<std::int32_t>(a[2]), 1), bitset ? u32(5) : kAnyBit);
+      const std::uint32_t most = std::max<std::int32_t>(static_cast<std::int32_t>(a[2]), 1);
+      return shared ? wake_shared(address, most, bits) : wake_at(key, most, bits);
     }
     case FUTEX_REQUEUE:
     case FUTEX_CMP_REQUEUE: {
@@ -103,7 +113,7 @@ std::optional<long> Futexes::call(const long (&a)[6]) {
       if (!aligned(address) || !aligned(to.address) || most_woken < 0 || most_moved < 0) return -EINVAL;
       const auto now = read_guest_value<std::uint32_t>(address);
       if (!now) return -EFAULT;
-      const bool compares = (a[1] & FUTEX_CMD_MASK) == FUTEX_CMP_REQUEUE;
+      const bool compares = operation == FUTEX_CMP_REQUEUE;
       if (compares && *now != u32(5)) return -EAGAIN;
       const std::uint32_t woken = wake_at(key, static_cast<std::uint32_t>(most_woken), kAnyBit);
       const std::uint32_t moved = waiters_.move(key, to, static_cast<std::uint32_t>(most_moved));
@@ -111,17 +121,17 @@ std::optional<long> Futexes::call(const long (&a)[6]) {
     }
     case FUTEX_WAKE_OP: {
       const auto second = static_cast<std::uint64_t>(a[4]);
-      const WakeOperation operation(u32(5));
+      const WakeOperation change(u32(5));
       if (!aligned(address) || !aligned(second)) return -EINVAL;
       const auto before = read_guest_value<std::uint32_t>(second);
       // A shared word is looked for before anything else.
-      if (!operation.changes() && (before || !shared)) return -ENOSYS;
+      if (!change.changes() && (before || !shared)) return -ENOSYS;
       if (!before) return -EFAULT;
-      const std::uint32_t after = operation.apply(*before);
+      const std::uint32_t after = change.apply(*before);
       if (run_.write(second, &after, sizeof after) != sizeof after) return -EFAULT;
-      if (!operation.compares()) return -ENOSYS;  // the word is changed by then
+      if (!change.compares()) return -ENOSYS;  // the word is changed by then
       std::uint32_t woken = wake_at(key, std::max<std::int32_t>(static_cast<std::int32_t>(a[2]), 1), kAnyBit);
-      if (operation.holds(*before)) {
+      if (change.holds(*before)) {
         woken += wake_at({.address = second, .shared = shared},
                          std::max<std::int32_t>(static_cast<std::int32_t>(a[3]), 1), kAnyBit);
       }

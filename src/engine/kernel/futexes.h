@@ -42,6 +42,7 @@ class Futexes {
             const std::array<std::int64_t, 2>* timeout);
   long sleep_until_turn(Thread& thread, long number, const long (&a)[6]);
   bool is_ours(std::uint64_t address, bool shared) const;
+  long wake_shared(std::uint64_t address, std::uint32_t most, std::uint32_t bits);
   std::uint64_t turns_until_limit() const;
   std::uint32_t wake_at(FutexWaiters::Key key, std::uint32_t most, std::uint32_t bits);
 

@@ -38,6 +38,12 @@ Outcome exit(GuestKernel& kernel, const CallArguments& made) { kernel.threads.ex
 
 Outcome exit_group(GuestKernel& kernel, const CallArguments& made) { kernel.threads.exit_process(made.i32(0)); }
 
+Outcome set_tid_address(GuestKernel& kernel, const CallArguments& made) {
+  Thread& thread = *kernel.run.thread;
+  if (!thread.process->vfork_child) thread.clear_at = made.u(0);  // of the others the kernel does it
+  return {kernel.host.call(made)};
+}
+
 Outcome futex(GuestKernel& kernel, const CallArguments& made) {
   if (const auto answer = kernel.futexes.call(made.a)) return {*answer};
   return {kernel.host.call(made)};

@@ -8,6 +8,7 @@
 #include "engine/kernel/guest_kernel.h"
 #include "engine/kernel/syscall_window.h"
 #include "engine/memory/guest_access.h"
+#include "engine/raw_syscall.h"
 
 namespace zs::engine::calls {
 namespace {
@@ -63,6 +64,26 @@ Outcome rt_sigpending(GuestKernel& kernel, const CallArguments& made) {
   if (result != 0 || kernel.run.read(made.u(0), &waiting, made.u(1)) != made.u(1)) return {result};
   waiting |= kernel.run.thread->sent.load();
   kernel.run.write(made.u(0), &waiting, made.u(1));
+  return {result};
+}
+
+Outcome rt_sigtimedwait(GuestKernel& kernel, const CallArguments& made) {
+  const auto set = made.u(3) == sizeof(std::uint64_t) ? read_guest_value<std::uint64_t>(made.u(0)) : std::nullopt;
+  if (!set) return {kernel.host.call(made)};
+  return {kernel.signals.take_one_of(*set, [&](const std::uint64_t& taken) {
+    const long changed[6] = {reinterpret_cast<long>(&taken), made.a[1], made.a[2], made.a[3], made.a[4], made.a[5]};
+    return kernel.host.call(made.number, changed);
+  })};
+}
+
+Outcome send_signal(GuestKernel& kernel, const CallArguments& made) {
+  const long result = kernel.host.call(made);
+  if (result != 0) return {result};
+  const bool to_thread = made.number != SYS_kill && made.number != SYS_rt_sigqueueinfo;
+  const bool names_both = made.number == SYS_tgkill || made.number == SYS_rt_tgsigqueueinfo;
+  const std::int32_t to = made.i32(names_both ? 1 : 0), own = kernel.run.thread->process->pid;
+  const bool to_own_group = !to_thread && to <= 0 && to != -1 && (to == 0 || -to == raw_syscall(SYS_getpgid, 0));
+  kernel.signals.end_by(made.i32(names_both ? 2 : 1), to_own_group ? own : to, to_thread);
   return {result};
 }
 

@@ -15,16 +15,23 @@ bool resumes_at_its_instruction(const Fault& fault) {
   return fault.trap_number != 1 && fault.trap_number != 3 && fault.trap_number != 4;
 }
 
+constexpr std::int32_t kAutodisarm = INT32_MIN;  // SS_AUTODISARM, 1U << 31
+
+bool lies_in(const stack_t& alternate, std::uint64_t sp) {
+  const auto base = reinterpret_cast<std::uint64_t>(alternate.ss_sp);
+  return sp > base && sp - base <= alternate.ss_size;
+}
+
 /// The kernel's rules for a new alternate stack. returns 0 or why it is none
 long change(stack_t& alternate, const stack_t& wanted) {
   constexpr std::size_t kSmallest = 2048;
-  const int mode = wanted.ss_flags & ~INT32_MIN;
+  const int mode = wanted.ss_flags & ~kAutodisarm;
   if (mode != 0 && mode != SS_ONSTACK && mode != SS_DISABLE) return -EINVAL;
   // What is so already is not looked at: at first it is zeros.
   if (wanted.ss_sp == alternate.ss_sp && wanted.ss_size == alternate.ss_size && wanted.ss_flags == alternate.ss_flags)
     return 0;
   if (mode == SS_DISABLE) {
-    alternate = stack_t{nullptr, SS_DISABLE, 0};
+    alternate = stack_t{nullptr, wanted.ss_flags, 0};
     return 0;
   }
   if (wanted.ss_size < kSmallest) return -ENOMEM;
@@ -36,9 +43,7 @@ long change(stack_t& alternate, const stack_t& wanted) {
 
 bool SignalFrames::on_alternate_stack(std::uint64_t sp) const {
   const stack_t& alternate = run_.thread->alternate;
-  const auto base = reinterpret_cast<std::uint64_t>(alternate.ss_sp);
-  return alternate.ss_size != 0 && (alternate.ss_flags & SS_DISABLE) == 0 && sp > base &&
-         sp - base <= alternate.ss_size;
+  return (alternate.ss_flags & (SS_DISABLE | kAutodisarm)) == 0 && lies_in(alternate, sp);
 }
 
 KernelUcontext SignalFrames::saved_registers() const {
@@ -81,16 +86,19 @@ std::vector<std::byte> SignalFrames::saved_xstate() const {
 bool SignalFrames::push(int signal, const siginfo_t& info, const KernelSigaction& action, const Fault* fault) {
   Thread& thread = *run_.thread;
   constexpr std::uint64_t kRedZone = 128;
-  constexpr std::int32_t kAutodisarm = INT32_MIN;  // SS_AUTODISARM, 1U << 31
+  if ((action.flags & kSaRestorer) == 0) return false;
   std::uint64_t sp = run_.gpr(kRsp) - kRedZone;
   const bool has_alternate = thread.alternate.ss_size != 0 && (thread.alternate.ss_flags & SS_DISABLE) == 0;
-  if ((action.flags & SA_ONSTACK) != 0 && has_alternate && !on_alternate_stack(run_.gpr(kRsp))) {
+  const bool nests = on_alternate_stack(run_.gpr(kRsp));
+  const bool enters = (action.flags & SA_ONSTACK) != 0 && has_alternate && !on_alternate_stack(sp);
+  if (enters) {
     sp = reinterpret_cast<std::uint64_t>(thread.alternate.ss_sp) + thread.alternate.ss_size;
   }
   const std::vector<std::byte> fp = saved_xstate();
   sp = (sp - fp.size()) & ~std::uint64_t{63};
   const std::uint64_t fpstate = sp;
   sp = ((sp - sizeof(SignalFrame)) & ~std::uint64_t{15}) - 8;
+  if ((nests || enters) && !lies_in(thread.alternate, sp)) return false;  // it is too small
 
   SignalFrame frame;
   std::memset(&frame, 0, sizeof frame);
@@ -198,7 +206,7 @@ long SignalFrames::set_alternate(std::uint64_t stack, std::uint64_t old) {
   std::memset(&before, 0, sizeof before);  // what lies between its members is written, too
   before.ss_sp = now.ss_sp;
   before.ss_size = now.ss_size;
-  before.ss_flags = (now.ss_flags & INT32_MIN) | (now.ss_size == 0 ? SS_DISABLE : on_it ? SS_ONSTACK : 0);
+  before.ss_flags = (now.ss_flags & kAutodisarm) | (now.ss_size == 0 ? SS_DISABLE : on_it ? SS_ONSTACK : 0);
   if (stack != 0) {
     const auto wanted = run_.value_at<stack_t>(stack);
     if (!wanted) return -EFAULT;

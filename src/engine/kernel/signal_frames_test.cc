@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "engine/kernel/signal_frame.h"
 #include "engine/test_run.h"
 
 namespace zs::engine {
@@ -34,7 +35,8 @@ class SignalFramesTest : public RunTest {
   SignalFrame pushed(int signal = SIGUSR1, std::uint64_t flags = 0, const Fault* fault = nullptr) {
     siginfo_t info{};
     info.si_signo = signal;
-    EXPECT_TRUE(frames_.push(signal, info, {.handler = kHandler, .flags = flags, .restorer = 0x99, .mask = 0}, fault));
+    EXPECT_TRUE(frames_.push(signal, info,
+                             {.handler = kHandler, .flags = flags | kSaRestorer, .restorer = 0x99, .mask = 0}, fault));
     return frame();
   }
   void change(const SignalFrame& frame) { std::memcpy(reinterpret_cast<void*>(run_.gpr(kRsp)), &frame, sizeof frame); }
@@ -135,8 +137,28 @@ TEST_F(SignalFramesTest, AReturnWithoutAReadableFrameIsNone) {
 
 TEST_F(SignalFramesTest, AFrameThatCannotBeWrittenIsNone) {
   run_.gpr(kRsp) = 0x2000;
-  EXPECT_FALSE(frames_.push(SIGUSR1, {}, {.handler = kHandler}, nullptr));
+  EXPECT_FALSE(frames_.push(SIGUSR1, {}, {.handler = kHandler, .flags = kSaRestorer}, nullptr));
   EXPECT_EQ(run_.thread->pc, kPc);
+}
+
+TEST_F(SignalFramesTest, AHandlerWithoutTheCodeThatReturnsFromItHasNoFrame) {
+  EXPECT_FALSE(frames_.push(SIGUSR1, {}, {.handler = kHandler, .restorer = 0x99}, nullptr));
+  EXPECT_EQ(run_.thread->pc, kPc);
+}
+
+TEST_F(SignalFramesTest, AFrameThatTheAlternateStackHasNoRoomForIsNone) {
+  ASSERT_EQ(set_alternate(alternate_.data() + alternate_.size() - 2048, 2048), 0);
+  if (xsave_bytes() < 1024) GTEST_SKIP() << "the frame fits";
+  EXPECT_FALSE(frames_.push(SIGUSR1, {}, {.handler = kHandler, .flags = kSaRestorer | SA_ONSTACK}, nullptr));
+}
+
+TEST_F(SignalFramesTest, OnAnAlternateStackThatDisarmsItselfNobodyEverIs) {
+  ASSERT_EQ(set_alternate(alternate_.data(), alternate_.size(), INT32_MIN), 0);
+  run_.gpr(kRsp) = reinterpret_cast<std::uint64_t>(alternate_.data() + alternate_.size() / 2);
+  EXPECT_EQ(set_alternate(nullptr, 0, SS_DISABLE | INT32_MIN), 0);
+  stack_t old{};
+  EXPECT_EQ(frames_.set_alternate(0, reinterpret_cast<std::uint64_t>(&old)), 0);
+  EXPECT_EQ(old.ss_flags, SS_DISABLE | INT32_MIN);
 }
 
 TEST_F(SignalFramesTest, AHandlersFlagsAreThoseOfAFunction) {

@@ -26,6 +26,7 @@
 
 #include <asm/prctl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -43,6 +44,12 @@ bool ignored_by_default(int signal) {
 }
 
 bool stops_by_default(int signal) { return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU; }
+
+/// What the kernel keeps of an action's flags, so that programs can tell which of them it knows.
+/// source: Linux, include/linux/signal.h: UAPI_SA_FLAGS
+constexpr std::uint64_t kExposeTagBits = 0x800;
+constexpr std::uint64_t kActionFlags = SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER |
+                                       SA_RESETHAND | kSaRestorer | kExposeTagBits;
 
 void real_sigaction(int signal, const KernelSigaction& action) {
   raw_syscall(SYS_rt_sigaction, signal, &action, nullptr, 8);
@@ -212,6 +219,13 @@ void Signals::return_from_handler() {
   deliver_sent();
 }
 
+// What waits to be let in is dropped when it comes to be ignored; the kernel does so with what it has.
+void Signals::forget_sent(int signal) {
+  for (const auto& thread : run_.threads) {
+    if (thread->process->actions == run_.thread->process->actions) thread->sent.fetch_and(~signal_bit(signal));
+  }
+}
+
 long Signals::set_action(int signal, std::uint64_t action, std::uint64_t old, std::uint64_t size) {
   if (size != 8) return -EINVAL;
   KernelSigaction wanted;
@@ -221,8 +235,10 @@ long Signals::set_action(int signal, std::uint64_t action, std::uint64_t old, st
   const KernelSigaction before = current;
   if (action != 0) {
     wanted.mask &= ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
+    wanted.flags &= kActionFlags;
     current = wanted;
     install(signal, current);
+    if (wanted.handler == 1 || (wanted.handler == 0 && ignored_by_default(signal))) forget_sent(signal);
   }
   if (old != 0 && run_.write(old, &before, sizeof before) != sizeof before) return -EFAULT;
   return 0;
@@ -273,6 +289,49 @@ long Signals::wait_with_mask(std::uint64_t mask, bool with_any_result, const std
   if ((thread.sent.load() & ~thread.mask_in_force()) != 0) thread.pending.fetch_or(kSentWaits);
   if (holds) gate_.settle();
   return result;
+}
+
+bool Signals::is_deadly(int signal) const {
+  if (signal < 1 || signal > kSignals || signal == SIGKILL || signal == SIGSTOP) return false;  // these the kernel does
+  return (*run_.thread->process->actions)[signal].handler == 0 && !ignored_by_default(signal) &&
+         !stops_by_default(signal);
+}
+
+// What ends the process where somebody lets it in has ended it when it was sent, before anybody can take it. Blocked
+// ones that instructions raise are in Thread::sent, and the kernel's for the time of the call.
+// source: Linux, complete_signal()
+long Signals::take_one_of(std::uint64_t set, const std::function<long(const std::uint64_t& set)>& call) {
+  Thread& thread = *run_.thread;
+  for (int signal = 1; signal <= kSignals; ++signal) {
+    if ((thread.mask & signal_bit(signal)) == 0 && is_deadly(signal)) set &= ~signal_bit(signal);
+  }
+  const bool holds = (set & thread.mask & kSynchronousSignals) != 0;
+  if (holds && !gate_.change(thread.mask)) return kInterruptedBeforeStart;
+  if (holds) gate_.give_back_sent();
+  const long result = call(set);
+  if (holds) gate_.settle();
+  return result;
+}
+
+// The kernel hands it to a thread that does not block it, perhaps another one, which would end the process only when it
+// has its turn. So this one does, behind its call.
+// source: Linux, complete_signal(): "This signal will be fatal to the whole group."
+void Signals::end_by(int signal, std::int32_t to, bool to_thread) {
+  Thread& thread = *run_.thread;
+  if (run_.threads.size() == 1 || !is_deadly(signal)) return;
+  const bool let_in = std::ranges::any_of(run_.threads, [&](const auto& other) {
+    return other->process == thread.process && to == (to_thread ? other->id.tid : other->process->pid) &&
+           (other->mask_in_force() & signal_bit(signal)) == 0;
+  });
+  if (!let_in || !gate_.hold()) return;
+  thread.mask &= ~signal_bit(signal);
+  thread.pending_signal = signal;
+  thread.pending_info = {};
+  thread.pending_info.si_signo = signal;
+  thread.pending_info.si_code = to_thread ? SI_TKILL : SI_USER;
+  thread.pending_info.si_pid = thread.process->pid;
+  thread.pending_info.si_uid = static_cast<uid_t>(raw_syscall(SYS_getuid));
+  thread.pending.fetch_or(kSlotFull);
 }
 
 // Makes the kernel take `signal` where the program stands, so that a tracer and a core file see the program's

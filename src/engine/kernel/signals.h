@@ -46,8 +46,14 @@ class Signals {
   /// may have ended the wait where it does not return EINTR. What such a signal's handler begins with is left for
   /// deliver_waiting().
   long wait_with_mask(std::uint64_t mask, bool with_any_result, const std::function<long()>& call);
+  /// Makes `call`, which takes one of `set` from the kernel's queue.
+  long take_one_of(std::uint64_t set, const std::function<long(const std::uint64_t& set)>& call);
+  /// The program has sent a signal to a process or a thread: if that ends this process, it runs no further.
+  void end_by(int signal, std::int32_t to, bool to_thread);
 
  private:
+  bool is_deadly(int signal) const;
+  void forget_sent(int signal);
   void install(int signal, const KernelSigaction& action);
   [[noreturn]] void die_of(int signal, const siginfo_t& info);
   void let_kernel_deliver(int signal, const siginfo_t& info);

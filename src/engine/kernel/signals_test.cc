@@ -10,10 +10,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "engine/kernel/kernel_parts.h"
+#include "engine/kernel/signal_frame.h"
 #include "engine/raw_syscall.h"
 #include "engine/test_run.h"
 
@@ -32,7 +34,8 @@ class SignalsTest : public RunTest {
     thread.pc = kPc;
     run_.gpr(kRsp) = reinterpret_cast<std::uint64_t>(stack_.data() + stack_.size());
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &kClosedGate, &mask_before_, sizeof mask_before_);
-    for (const int signal : {SIGUSR1, SIGUSR2, SIGSEGV, SIGBUS}) action(signal).handler = kHandler;
+    for (const int signal : {SIGUSR1, SIGUSR2, SIGSEGV, SIGBUS})
+      action(signal) = {.handler = kHandler, .flags = kSaRestorer};
   }
   void TearDown() override {
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask_before_, nullptr, sizeof mask_before_);
@@ -161,6 +164,67 @@ TEST_F(SignalsTest, ASentFaultThatAWaitLetsInIsTheKernelsDuringTheCall) {
   EXPECT_EQ(run_.thread->pending, 0U);
 }
 
+TEST_F(SignalsTest, OfAnActionsFlagsThoseStayThatTheKernelKnows) {
+  KernelSigaction wanted{.handler = 1, .flags = ~std::uint64_t{0}, .restorer = 0, .mask = ~std::uint64_t{0}}, kept;
+  const auto at = [](const KernelSigaction& action) { return reinterpret_cast<std::uint64_t>(&action); };
+  ASSERT_EQ(signals().set_action(SIGURG, at(wanted), 0, 8), 0);
+  ASSERT_EQ(signals().set_action(SIGURG, 0, at(kept), 8), 0);
+  EXPECT_EQ(kept.flags, 0xDC00'0807U);
+  EXPECT_EQ(kept.mask, ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP)));
+}
+
+TEST_F(SignalsTest, AnActionThatIgnoresDropsWhatWasSent) {
+  run_.thread->mask = run_.thread->sent = signal_bit(SIGFPE);
+  const KernelSigaction ignores{.handler = 1};
+  ASSERT_EQ(signals().set_action(SIGFPE, reinterpret_cast<std::uint64_t>(&ignores), 0, 8), 0);
+  EXPECT_EQ(run_.thread->sent, 0U);
+}
+
+TEST_F(SignalsTest, WhatWouldHaveEndedTheProcessIsNotThereToBeTaken) {
+  run_.thread->mask = signal_bit(SIGHUP);
+  std::uint64_t taken = 0;
+  signals().take_one_of(signal_bit(SIGTERM) | signal_bit(SIGHUP) | signal_bit(SIGUSR1) | signal_bit(SIGCHLD),
+                        [&](const std::uint64_t& set) {
+                          taken = set;
+                          return 0L;
+                        });
+  EXPECT_EQ(taken, signal_bit(SIGHUP) | signal_bit(SIGUSR1) | signal_bit(SIGCHLD));
+}
+
+TEST_F(SignalsTest, ABlockedFaultThatSomebodySentCanBeTaken) {
+  run_.thread->mask = run_.thread->sent = signal_bit(SIGFPE);
+  run_.thread->sent_info[SIGFPE].si_signo = SIGFPE;
+  run_.thread->sent_info[SIGFPE].si_code = SI_QUEUE;
+  const timespec at_once{};
+  EXPECT_EQ(signals().take_one_of(signal_bit(SIGFPE),
+                                  [&](const std::uint64_t& set) {
+                                    return raw_syscall(SYS_rt_sigtimedwait, &set, nullptr, &at_once, sizeof set);
+                                  }),
+            SIGFPE);
+}
+
+TEST_F(SignalsTest, WhoSendsWhatEndsTheProcessHasItInItsOwnSlot) {
+  const std::int32_t pid = run_.thread->process->pid = 77;
+  signals().end_by(SIGTERM, pid, false);
+  EXPECT_EQ(run_.thread->pending, 0U) << "of one thread the kernel sees to it";
+  Thread& other = *run_.threads.emplace_back(std::make_unique<Thread>());
+  other.process = run_.thread->process;
+  other.id.tid = 78;
+  run_.thread->mask = other.mask = signal_bit(SIGTERM);
+  signals().end_by(SIGTERM, pid, false);
+  EXPECT_EQ(run_.thread->pending, 0U) << "all block it";
+  other.mask = 0;
+  signals().end_by(SIGTERM, pid + 5, false);
+  signals().end_by(SIGTERM, 79, true);
+  signals().end_by(SIGUSR1, pid, false);
+  signals().end_by(SIGCHLD, pid, false);
+  EXPECT_EQ(run_.thread->pending, 0U) << "another process, another thread, a handler, not deadly";
+  signals().end_by(SIGTERM, 78, true);
+  EXPECT_EQ(run_.thread->pending, kSlotFull);
+  EXPECT_EQ(run_.thread->pending_signal, SIGTERM);
+  EXPECT_EQ(run_.thread->mask, 0U);
+}
+
 TEST_F(SignalsTest, AFaultThatSomebodySentIsDeliveredOnceItIsNotBlocked) {
   run_.thread->sent = signal_bit(SIGSEGV);
   run_.thread->sent_info[SIGSEGV].si_signo = SIGSEGV;
@@ -193,7 +257,7 @@ TEST_F(SignalsTest, TheGateDoesNotMoveWhileASignalWaits) {
 
 TEST_F(SignalsTest, AHandlerBlocksItsMaskAndItsSignalUnlessThatMayNest) {
   action(SIGUSR1).mask = signal_bit(SIGHUP);
-  action(SIGUSR1).flags = SA_NODEFER;
+  action(SIGUSR1).flags |= SA_NODEFER;
   fill_slot(SIGUSR1);
   signals().deliver_waiting();
   EXPECT_EQ(run_.thread->mask, signal_bit(SIGHUP));

@@ -308,7 +308,7 @@ void Threads::begin_forked(std::int32_t shown, int seat, const CloneRequest& req
   populate_code();
   run.lock.reset(thread);
   parts_.futexes.forget_waiters();
-  thread.clear_at = 0;
+  thread.clear_at = (request.flags & CLONE_CHILD_CLEARTID) != 0 ? request.child_tid : 0;
   for (const auto& other : run.threads) {
     if (other.get() != &thread) parts_.stacks.take_from(*other);
   }
