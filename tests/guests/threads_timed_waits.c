@@ -1,9 +1,10 @@
 // build: dynamic -pthread
-// A thread waits with a limit for what two others compute, which write to /dev/null meanwhile: how often its limit ends shows in what retires.
+// A thread waits with a limit for what two others compute, which name themselves, write to /dev/null and ask what it is meanwhile: how often its limit ends shows in what retires.
 // run:
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,10 +15,12 @@ static int left = 2 * kPieces;
 static char piece[8192];
 
 static void* compute(void* out) {
+  prctl(PR_SET_NAME, "computes");  // as many libraries do in each of their threads
   for (int i = 0; i < kPieces; ++i) {
     volatile unsigned sum = 0;
     for (unsigned k = 0; k < kRounds; ++k) sum += k;
     if (write(*(int*)out, piece, sizeof piece) != sizeof piece) _exit(1);
+    isatty(*(int*)out);
     pthread_mutex_lock(&lock);
     if (--left == 0) pthread_cond_signal(&done);
     pthread_mutex_unlock(&lock);

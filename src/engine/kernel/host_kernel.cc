@@ -4,9 +4,13 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <iterator>
 
 #include "engine/kernel/call_table.h"
 #include "engine/raw_syscall.h"
@@ -14,9 +18,16 @@
 namespace zs::engine {
 namespace {
 
+/// Of ioctl: what libraries ask of a terminal, or of what may be one, and where others wait for nothing.
+bool only_asks(std::uint32_t command) {
+  constexpr std::uint32_t kAnswered[] = {TCGETS, TIOCGWINSZ, TIOCGPGRP, TIOCGSID, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX};
+  return std::ranges::find(kAnswered, command) != std::end(kAnswered);
+}
+
 /// Whether the engine lock stays with the caller (kQuick).
 bool is_quick(const Call& call, const long (&a)[6]) {
   if (call.number == SYS_fcntl) return a[1] != F_SETLKW && a[1] != F_OFD_SETLKW;
+  if (call.number == SYS_ioctl) return only_asks(static_cast<std::uint32_t>(a[1]));
   if (call.number != SYS_futex) return call.has(kQuick);
   const long operation = a[1] & FUTEX_CMD_MASK;
   return operation == FUTEX_WAKE || operation == FUTEX_WAKE_OP || operation == FUTEX_REQUEUE ||

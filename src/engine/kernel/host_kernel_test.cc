@@ -8,6 +8,7 @@
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,6 +102,7 @@ TEST_F(HostKernelTest, OthersRunInACallThatMayWait) {
   EXPECT_TRUE(others_run_in(SYS_read, pipe_[0], buffer_, 1));
   EXPECT_TRUE(others_run_in(SYS_write, pipe_[1], buffer_, PIPE_BUF + 1));
   EXPECT_TRUE(others_run_in(SYS_poll, 0, 0, 0));
+  EXPECT_TRUE(others_run_in(SYS_ioctl, file_, TCSBRK, 1));
   struct flock range {};
   EXPECT_TRUE(others_run_in(SYS_fcntl, file_, F_SETLKW, &range));
   std::uint32_t word = 1;
@@ -112,6 +114,9 @@ TEST_F(HostKernelTest, TheTurnIsKeptInACallThatIsOverAtOnce) {
   EXPECT_FALSE(others_run_in(SYS_read, file_, buffer_, 1));
   EXPECT_FALSE(others_run_in(SYS_write, pipe_[1], buffer_, PIPE_BUF)) << "there is room";
   EXPECT_FALSE(others_run_in(SYS_fcntl, file_, F_GETFD));
+  EXPECT_FALSE(others_run_in(SYS_ioctl, file_, TCGETS, buffer_));
+  EXPECT_FALSE(others_run_in(SYS_prctl, PR_GET_DUMPABLE));
+  EXPECT_FALSE(others_run_in(SYS_getpgrp));
   std::uint32_t word = 1;
   EXPECT_FALSE(others_run_in(SYS_futex, &word, FUTEX_WAKE, 1));
 }
