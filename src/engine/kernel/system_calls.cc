@@ -83,16 +83,17 @@ void SystemCalls::handle(const Exit& exit) {
 }
 
 Outcome SystemCalls::call(const CallArguments& made) {
+  const auto asked = hidden_memory_.replaced(made);
+  if (asked != nullptr && asked->known) return {*asked->known};
+  return call_of_visible(asked == nullptr ? made : CallArguments{made.number, asked->arguments});
+}
+
+// From here on an argument may also point at what the engine has put in place of the program's.
+Outcome SystemCalls::call_of_visible(const CallArguments& made) {
   return kernel_.run.config.virtual_time ? in_virtual_time_.answer(made) : answer(made);
 }
 
 Outcome SystemCalls::answer(const CallArguments& made) {
-  const auto asked = hidden_memory_.replaced(made);
-  if (asked == nullptr) return answer_from_program(made);
-  return asked->known ? Outcome{*asked->known} : answer_from_program({made.number, asked->arguments});
-}
-
-Outcome SystemCalls::answer_from_program(const CallArguments& made) {
   const auto replaced = hidden_.replaced(made);
   if (replaced == nullptr) return answer_shown(made);
   if (replaced->known()) return {*replaced->known()};

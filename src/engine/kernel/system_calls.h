@@ -32,7 +32,7 @@ class SystemCalls final : public AnswersCalls {
   Outcome answer(const CallArguments& made) override;
 
   /// Of a call that names none of the tool's memory.
-  Outcome answer_from_program(const CallArguments& made);
+  Outcome call_of_visible(const CallArguments& made);
   /// And none of its descriptors.
   Outcome answer_shown(const CallArguments& made);
 
