@@ -59,8 +59,8 @@ Outcome wait(GuestKernel& kernel, const CallArguments& made);  // wait4, waitid
 Outcome ioctl(GuestKernel& kernel, const CallArguments& made);
 
 // ---- attribute_calls.cc
-Outcome attribute(GuestKernel& kernel,
-                  const CallArguments& made);  // prctl, arch_prctl, seccomp; these are their kinds:
+/// prctl, arch_prctl and seccomp, by their rows in process_attributes.cc; the handlers of their kinds follow.
+Outcome attribute(GuestKernel& kernel, const CallArguments& made);
 Outcome set_name(GuestKernel& kernel, const CallArguments& made);
 Outcome set_base(GuestKernel& kernel, const CallArguments& made);
 Outcome get_base(GuestKernel& kernel, const CallArguments& made);
