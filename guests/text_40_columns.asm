@@ -1,5 +1,5 @@
-; Text of 40 columns by the BIOS, in text mode 1 and in CGA's graphics mode 4, where it is asked for again at the end: the
-; screen shows what was written last.
+; Text of 40 columns by the BIOS, in text mode 1 and then in CGA's graphics mode 4: what is shown at the end is the text
+; of the mode that was set last.
 ; source: IBM PS/2 and PC BIOS Interface Technical Reference, "INT 10H".
 ;
 ; cpu    skylake-server
