@@ -79,7 +79,8 @@ class FutexesTest : public RunTest {
 };
 
 TEST_F(FutexesTest, OfAThreadThatIsAloneOrOfOtherProcessesTheyAreTheKernels) {
-  EXPECT_EQ(call(FUTEX_WAKE, 1), std::nullopt);
+  EXPECT_EQ(call(FUTEX_WAIT, 4), std::nullopt);
+  EXPECT_EQ(call(FUTEX_WAKE, 1), 0) << "who waits in the kernel was looked for, too";
   EXPECT_EQ(call(FUTEX_WAKE_PRIVATE, 1), 0);
   EXPECT_EQ(call(FUTEX_LOCK_PI_PRIVATE, 1), std::nullopt);
   run_.threads.pop_back();

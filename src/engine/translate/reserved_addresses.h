@@ -1,10 +1,11 @@
-// For tests: the addresses of a code cache where the engine has it. They are reserved, as the program's are, because
-// the trace may grow into what is free in front of it.
+// For tests: the addresses of a code cache where the engine has it, and of a second one behind it. They are reserved, as
+// the program's are, because the trace may grow into what is free in front of it.
 #pragma once
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -14,7 +15,8 @@ namespace zs::engine {
 
 class ReservedAddresses {
  public:
-  explicit ReservedAddresses(std::size_t code_bytes = kCodeBytes) : bytes_(CodeCache::bytes_needed(code_bytes)) {
+  explicit ReservedAddresses(std::size_t code_bytes = kCodeBytes)
+      : bytes_(std::max(CodeCache::bytes_needed(code_bytes), 2 * CodeCache::bytes_needed(kCodeBytes))) {
     void* const at = mmap(reinterpret_cast<void*>(kBase), bytes_, PROT_NONE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     EXPECT_EQ(at, reinterpret_cast<void*>(kBase));
