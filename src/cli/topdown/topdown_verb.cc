@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,7 +35,7 @@ constexpr const char* kSlots = "Slots";
 
 struct TopdownOptions {
   StatOptions stat;
-  std::uint64_t level = std::size(kLevels);
+  std::uint64_t level = 0;  // 0: the deepest that the CPU model has
   bool no_descriptions = false, ascii = false;
 };
 
@@ -42,7 +43,7 @@ std::optional<int> parse(const Arguments& arguments, TopdownOptions& options) {
   StatOptions& stat = options.stat;
   CommandLine line("topdown", "Runs a program and shows what became of the issue slots of its modelled core.",
                    "[OPTIONS] [--] PROGRAM [ARGUMENTS]");
-  line.number("-l,--level", options.level, 1, "N", "Down to level 1, 2, 3 or 4 [4]");
+  line.number("-l,--level", options.level, 1, "N", "Down to level 1, 2, 3 or 4 [what the model has]");
   line.group("How it is printed");
   line.flag("--no-desc", options.no_descriptions, "Without what to look at next");
   line.value("-x,--field-separator", stat.separator, "SEP", "A line of columns for each node, with SEP between");
@@ -60,6 +61,12 @@ std::optional<int> parse(const Arguments& arguments, TopdownOptions& options) {
   return std::nullopt;
 }
 
+bool has_level(const arch::CpuModel& model, const char* level) {
+  return std::ranges::any_of(arch::metric_rows(), [&](const arch::Metric& row) {
+    return row.in_group(level) && arch::has_metric(model, row);
+  });
+}
+
 /// All nodes, and the slots behind them last. Refused where no node of level 1 has a number.
 Result<void> choose(TopdownOptions& options) {
   StatOptions& stat = options.stat;
@@ -68,7 +75,11 @@ Result<void> choose(TopdownOptions& options) {
   }
   if (stat.json && !stat.separator.empty()) return Error{"-x and -j exclude each other", ""};
   if (stat.program.empty()) return Error{"no program to count", "zeroskid topdown [OPTIONS] PROGRAM [ARGUMENTS]"};
-  for (std::size_t i = 0; i < options.level; ++i) stat.metrics.emplace_back(kLevels[i]);
+  const auto model = choose_cpu_model(stat.run.cpu);
+  if (!model) return model.error();
+  for (std::size_t i = 0; i < std::size(kLevels); ++i) {
+    if (options.level != 0 ? i < options.level : has_level(**model, kLevels[i])) stat.metrics.emplace_back(kLevels[i]);
+  }
   stat.metrics.emplace_back(kSlots);
   if (auto chosen = choose_counting(stat); !chosen) return chosen;
   stat.config.marked_regions = false;  // the page has none
