@@ -131,7 +131,10 @@ bool SignalEntry::is_engines_own(Thread& thread, int signal, const siginfo_t& in
   const bool misaligned_append = signal == SIGBUS && info.si_code == BUS_ADRALN;
   const auto address = reinterpret_cast<std::uint64_t>(info.si_addr);
   const bool beside = signal == SIGSEGV && info.si_code > 0 && run_.map.layout().engine.contains(address);
-  if ((!misaligned_append && !beside) || !is_glue(pc)) return false;
+  // A jump and a system call have no code of their own, so an append stands where they begin.
+  constexpr std::uint64_t kAppended = 4;
+  const std::uint64_t behind_trace = address - static_cast<std::uint64_t>(regs[REG_R11]);
+  if ((!misaligned_append && !beside) || !(is_glue(pc) || (beside && behind_trace < kAppended))) return false;
   if (beside && run_.trace().open_beside(address)) return true;
   if (beside && !run_.trace().faults_at(address)) return false;
   run_.context.guard_pc = pc;

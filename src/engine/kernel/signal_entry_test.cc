@@ -293,6 +293,15 @@ TEST_F(SignalEntryTest, AStoreOfTheProgramsBehindTheTraceIsAFault) {
   EXPECT_TRUE(run_.thread->fault.present);
 }
 
+// Of a jump there is no code but the append.
+TEST_F(SignalEntryTest, AnAppendWhereAnInstructionBeginsLeavesForTheGuard) {
+  const std::uint64_t at = run_.trace().end() + 8;
+  reg(REG_R11) = static_cast<greg_t>(at);
+  arrive(SIGSEGV, SEGV_ACCERR, code_of(kLoadsAndReturns, 0), at);
+  EXPECT_EQ(pc(), run_.stubs.guard);
+  EXPECT_FALSE(run_.thread->fault.present);
+}
+
 TEST_F(SignalEntryTest, AnAppendThatIsMisalignedLeavesForTheGuardToo) {
   arrive(SIGBUS, BUS_ADRALN, glue());
   EXPECT_EQ(pc(), run_.stubs.guard);
