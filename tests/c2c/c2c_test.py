@@ -268,7 +268,7 @@ class StockPerf(Recordings):
                     self.assertEqual(facts.get(fact, "0"), count, fact)
 
     def test_names_the_same_instructions(self):
-        theirs, ours = (set(re.findall(r"0x10[0-9a-f]{6}\b.*\[\.\] (\S+)", text)) for text in
+        theirs, ours = (set(re.findall(r"0x1[0-9a-f]{7}\b.*\[\.\] (\S+)", text)) for text in
                         (self.perf("struct_fields"), self.report("struct_fields")))
         self.assertEqual(theirs, ours)
         self.assertIn("read_often", ours)
