@@ -60,7 +60,10 @@ Result<void> place(ElfImage& image, const std::string& text, RegionSpec& spec) {
   auto entries = profile::find_function(image, text);
   if (!entries) return entries.error();
   spec.function = true;
-  spec.begins = *std::move(entries);
+  for (const profile::FunctionEntry& entry : *entries) {
+    spec.begins.push_back(entry.offset);
+    if (entry.repeats) spec.repeated.push_back(entry.offset);
+  }
   return {};
 }
 
