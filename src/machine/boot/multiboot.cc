@@ -244,6 +244,7 @@ bool put_info(const MultibootInput& input, std::uint32_t upper_kib, const std::v
   info.map = area.put(std::as_bytes(std::span(map)));
   info.loader_name = area.put(std::string("zeroskid"));
   std::vector<ModuleEntry> entries;
+  entries.reserve(modules.size());
   for (const LoadedModule& m : modules) entries.push_back({m.start, m.end, area.put(m.command_line), 0});
   if (!entries.empty()) {
     info.flags |= kHasModules;
