@@ -60,7 +60,7 @@ Result<std::vector<const Symbol*>> find_parts(ElfImage& image, const std::string
   for (const Symbol& symbol : image.symbols().symbols()) {
     if (symbol.code && is_called(symbol, name) && image.file_offset_of(symbol.start)) parts.push_back(&symbol);
   }
-  std::ranges::stable_partition(parts, [](const Symbol* part) { return !part->is_split_off(); });
+  std::stable_partition(parts.begin(), parts.end(), [](const Symbol* part) { return !part->is_split_off(); });
   if (!parts.empty()) return parts;
   const std::string known = similar(image, name);
   return Error{fmt::format("{}: no function is called {}", image.path(), name),
