@@ -1,5 +1,5 @@
-// For tests: the addresses of a code cache where the engine has it, and of a second one behind it. They are reserved, as
-// the program's are, because the trace may grow into what is free in front of it.
+// For tests: the addresses of a code cache where the engine has it, and of a second one behind it. They are reserved,
+// as the program's are, because the trace may grow into what is free in front of it.
 #pragma once
 
 #include <gtest/gtest.h>
