@@ -81,14 +81,14 @@ class Causes(unittest.TestCase):
 
     def check(self, program):
         guilty = self.build(program)
-        self.zeroskid("topdown", "-q", "-j", "-o", "tree", "--virtual-time", "--", "./program")
+        self.zeroskid("topdown", "-q", "-j", "-o", "tree", "--virtual-time", "--detail", "complete", "--", "./program")
         tree = json.loads((self.folder / "tree").read_text())
         share = {node["node"]: node["percent"] for node in tree["nodes"]}
         self.assertGreaterEqual(share[program.node], program.least, f"{program.node} of {share}")
         for node, most in program.must_not.items():
             self.assertLessEqual(share[node], most, f"{node} of {share}")
         names = list(program.events)
-        self.zeroskid("stat", "-q", "-j", "-o", "counts", "--virtual-time", "-e", ",".join(names), "--", "./program")
+        self.zeroskid("stat", "-q", "-j", "-o", "counts", "--virtual-time", "--detail", "complete", "-e", ",".join(names), "--", "./program")
         rows = [json.loads(line) for line in (self.folder / "counts").read_text().splitlines()]
         for row in rows:
             least, most = program.events[row["event"]]

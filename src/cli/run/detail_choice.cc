@@ -22,9 +22,9 @@ using session::RecordingConfig;
 using session::UnitOptions;
 
 constexpr std::string_view kSampled = "sampled";
-/// Modelled in front of all units, so that short programs are complete. chosen: about a second. The first periods are
-/// modelled nearly whole in any case, so that up to there units cost nearly as much and tell less.
-constexpr std::uint64_t kCompleteAtFirst = 60'000'000;
+/// Modelled in front of all units, so that short programs are complete. chosen: some tenths of a second. The first
+/// periods are modelled nearly whole in any case, so that up to there units cost nearly as much and tell less.
+constexpr std::uint64_t kCompleteAtFirst = 10'000'000;
 /// The same where --units leaves it out, or a budget is to be kept.
 constexpr std::uint64_t kCompleteBesideWishes = 2'000'000;
 constexpr std::uint64_t kMostInstructions = std::uint64_t{1} << 53;

@@ -50,7 +50,7 @@ TEST(DetailChoice, SampledTakesUnitsBehindACompleteBeginning) {
   ASSERT_TRUE(choose_detail({.detail = "sampled"}, model(), config));
   EXPECT_TRUE(config.in_units);
   EXPECT_EQ(config.detail, Detail::Full);
-  EXPECT_EQ(units_in_words(config.units), "the first 60,000,000 instructions, then units of 50,000");
+  EXPECT_EQ(units_in_words(config.units), "the first 10,000,000 instructions, then units of 50,000");
 }
 
 TEST(DetailChoice, ABudgetLeavesLessOfTheBeginningComplete) {
@@ -217,7 +217,7 @@ TEST(DetailChoice, SaysWhatWasInDetail) {
   done.add_unit(0, 1, 1'000'000, std::vector<std::uint64_t>{1});
   done.set_instructions(100'000'000);
   EXPECT_EQ(detail_line(config, done),
-            "# in detail: the first 60,000,000 instructions, then units of 50,000 (2.0 % of the run)\n");
+            "# in detail: the first 10,000,000 instructions, then units of 50,000 (2.0 % of the run)\n");
 }
 
 TEST(DetailChoice, SaysWhetherTheErrorThatWasAskedForWasReached) {
@@ -231,7 +231,7 @@ TEST(DetailChoice, SaysWhetherTheErrorThatWasAskedForWasReached) {
     return detail_in_words(config, done);
   };
   constexpr const char* kDone =
-      "the first 60,000,000 instructions, then units of 50,000 (1.0 % of the run); +- 4 % of cycles: ";
+      "the first 10,000,000 instructions, then units of 50,000 (1.0 % of the run); +- 4 % of cycles: ";
   EXPECT_EQ(words(64, 1000), std::string(kDone) + "reached");
   EXPECT_EQ(words(64, 2000), std::string(kDone) + "not reached, +- 7.3 %");
   EXPECT_EQ(words(2, 0), std::string(kDone) + "not reached, too few units");

@@ -28,7 +28,7 @@ void add_run_options(CommandLine& line, RunOptions& options) {
               "What if: another number in the modelled core, as l2.bytes=2M; a wrong KEY is told the known ones");
   line.number("--cores", options.cores, 1, "N", "Modelled cores that threads are placed on, in turn [8]");
   line.value("--detail", options.detail, "auto|complete|sampled",
-             "How much of the program is modelled: all of it, or its first sixty million instructions and\n"
+             "How much of the program is modelled: all of it, or its first ten million instructions and\n"
              "then units, from which estimates with intervals follow [auto: sampled, but with windows below\n"
              "32,000,000 instructions, --skid and c2c record].\n"
              "Complete at a depth: exact (no core at all), full");
