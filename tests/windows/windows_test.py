@@ -284,23 +284,6 @@ class Regions(unittest.TestCase):
             self.assertEqual([value[:3] for key, value in found.items() if key[0] == "function"][0], (1, 0, 0))
             self.assertEqual(found["function", "instructions"][3], 103)  # 101, lea, ret
 
-    def test_of_functions_count_their_calls_and_nothing_twice(self):
-        """Not what is landed in or jumped back to, and not again what lies in an outer entry."""
-        names = ("catcher", "thrower", "fibonacci", "spins", "main")
-        for way in WAYS:
-            found = regions(*(word for name in names for word in ("--region", name)), *way, guest("region_cold"))
-            counted = {key[0]: value for key, value in found.items() if key[1] == "instructions"}
-            self.assertEqual({name: counted[name][:2] for name in names},
-                             {"catcher": (200, 0), "thrower": (200, 100), "fibonacci": (177, 0), "spins": (3, 0), "main": (1, 0)})
-            self.assertEqual(counted["spins"][3:], (3 * 12, 12, 12))
-            self.assertEqual(counted["fibonacci"][3], counted["fibonacci"][5], "the outermost entry holds the others")
-            self.assertLess(sum(counted[name][3] for name in ("catcher", "fibonacci", "spins")), counted["main"][3])
-            self.assertLess(counted["thrower"][3], counted["catcher"][3])
-
-    def test_of_a_part_that_is_jumped_to_are_refused(self):
-        self.assertIn("is a part of a function that is jumped to, and has no entry\nhint: name ",
-                      stat("--region", "_ZN12_GLOBAL__N_17catcherEi.cold", guest("region_cold"), status=129))
-
     def test_of_stretches_lie_between_two_addresses(self):
         place = "..".join(f"0x{place_of(name)[0]}" for name in ("dec", "xor"))
         found = regions("--region", place, guest("known_loop"))

@@ -60,10 +60,7 @@ Result<void> place(ElfImage& image, const std::string& text, RegionSpec& spec) {
   auto entries = profile::find_function(image, text);
   if (!entries) return entries.error();
   spec.function = true;
-  for (const profile::FunctionEntry& entry : *entries) {
-    spec.begins.push_back(entry.offset);
-    if (entry.repeats) spec.repeated.push_back(entry.offset);
-  }
+  spec.begins = *std::move(entries);
   return {};
 }
 

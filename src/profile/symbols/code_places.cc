@@ -5,10 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <span>
 #include <string_view>
-
-#include "isa/decode.h"
 
 namespace zs::profile {
 namespace {
@@ -54,55 +51,28 @@ std::string similar(ElfImage& image, const std::string& name) {
   return text;
 }
 
-/// What is called `name`, whole functions before what was split off of some.
-Result<std::vector<const Symbol*>> find_parts(ElfImage& image, const std::string& name) {
-  std::vector<const Symbol*> parts;
+}  // namespace
+
+Result<std::vector<std::uint64_t>> find_function(ElfImage& image, const std::string& name) {
+  const auto extents = find_extents(image, name);
+  if (!extents) return extents.error();
+  std::vector<std::uint64_t> entries;
+  for (const FunctionExtent& one : *extents) entries.push_back(one.offset);
+  return entries;
+}
+
+Result<std::vector<FunctionExtent>> find_extents(ElfImage& image, const std::string& name) {
+  std::vector<FunctionExtent> extents;
   for (const Symbol& symbol : image.symbols().symbols()) {
-    if (symbol.code && is_called(symbol, name) && image.file_offset_of(symbol.start)) parts.push_back(&symbol);
+    if (!symbol.code || !is_called(symbol, name)) continue;
+    if (const auto offset = image.file_offset_of(symbol.start)) extents.push_back({value(*offset), symbol.size()});
   }
-  std::stable_partition(parts.begin(), parts.end(), [](const Symbol* part) { return !part->is_split_off(); });
-  if (!parts.empty()) return parts;
+  if (!extents.empty()) return extents;
   const std::string known = similar(image, name);
   return Error{fmt::format("{}: no function is called {}", image.path(), name),
                !known.empty()                      ? "there is " + known
                : image.symbols().symbols().empty() ? "it has no symbols: link it without -s"
                                                    : "nm -C " + image.path() + " lists them"};
-}
-
-bool jumps_to_start(ElfImage& image, const Symbol& function) {
-  const Bytes code = image.code(function.start, function.size());
-  const std::span<const std::uint8_t> bytes{reinterpret_cast<const std::uint8_t*>(code.data()), code.size()};
-  for (std::size_t at = 0; at < bytes.size();) {
-    const auto insn = isa::decode(value(function.start) + at, bytes.subspan(at), false);
-    if (!insn) return false;
-    if (insn->flow != isa::Flow::Call && insn->target == value(function.start)) return true;
-    at += insn->length;
-  }
-  return false;
-}
-
-}  // namespace
-
-Result<std::vector<FunctionExtent>> find_extents(ElfImage& image, const std::string& name) {
-  const auto parts = find_parts(image, name);
-  if (!parts) return parts.error();
-  std::vector<FunctionExtent> extents;
-  for (const Symbol* const part : *parts)
-    extents.push_back({value(*image.file_offset_of(part->start)), part->size(), !part->is_split_off()});
-  return extents;
-}
-
-Result<std::vector<FunctionEntry>> find_function(ElfImage& image, const std::string& name) {
-  const auto parts = find_parts(image, name);
-  if (!parts) return parts.error();
-  std::vector<FunctionEntry> entries;
-  for (const Symbol* const part : *parts) {
-    if (part->is_split_off()) continue;
-    entries.push_back({value(*image.file_offset_of(part->start)), jumps_to_start(image, *part)});
-  }
-  if (!entries.empty()) return entries;
-  return Error{fmt::format("{}: {} is a part of a function that is jumped to, and has no entry", image.path(), name),
-               "name " + std::string(parts->front()->whole_function())};
 }
 
 Result<LinePlaces> find_line(ElfImage& image, const std::string& file, int line) {

@@ -11,22 +11,17 @@
 
 namespace zs::profile {
 
-/// A part of a function: where it lies in the file.
+/// Entries of the functions called `name`: the symbol, or a demangled name with or without its parameters and what it
+/// is in.
+/// There may be several.
+/// returns an error that names the nearest ones if there is none
+Result<std::vector<std::uint64_t>> find_function(ElfImage& image, const std::string& name);
+
+/// The same, with how far each reaches in the file.
 struct FunctionExtent {
   std::uint64_t offset = 0, bytes = 0;
-  bool is_entry = true;  // its beginning is: what a compiler put elsewhere (NAME.cold) is jumped to, or landed in
 };
-/// The functions called `name`: the symbol, or a demangled name with or without its parameters and what it is in. There
-/// may be several; those with an entry come first.
-/// returns an error that names the nearest ones if there is none
 Result<std::vector<FunctionExtent>> find_extents(ElfImage& image, const std::string& name);
-
-struct FunctionEntry {
-  std::uint64_t offset = 0;
-  bool repeats = false;  // its code jumps back to it: not each time that control gets there is a call
-};
-/// Entries of the functions called `name`.
-Result<std::vector<FunctionEntry>> find_function(ElfImage& image, const std::string& name);
 
 /// The code of one line: where control comes into it, and where that goes on to another line of the same function. What
 /// the compiler inlined into the line belongs to it.

@@ -107,7 +107,6 @@ void visit_region(Visitor& visit, Region& r) {
   visit_file(visit, r.file);
   visit(r.begins);
   visit(r.ends);
-  visit(r.repeated);
 }
 
 template <typename Visitor, typename Range>

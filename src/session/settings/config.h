@@ -118,7 +118,6 @@ struct RegionSpec {
   bool in_file = false;
   FileIdentity file;  // then
   std::vector<std::uint64_t> begins, ends;
-  std::vector<std::uint64_t> repeated;  // of `begins`: those that their function jumps back to
   bool operator==(const RegionSpec&) const = default;
 };
 
