@@ -2,8 +2,7 @@
 // process, so what binds the program binds the engine too; a row says for each kind who answers it. A kind without a
 // row the kernel answers, as one it does not know.
 //
-// The others that bind a process have one kind each, in call_handlers.h: landlock_restrict_self, mseal. What
-// each advice of madvise does to translations is a row in memory/advice.h.
+// The others that bind a process have one kind each, in call_handlers.h: landlock_restrict_self, mseal.
 #pragma once
 
 #include <cstdint>
