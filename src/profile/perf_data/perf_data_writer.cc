@@ -176,18 +176,18 @@ Result<void> PerfDataWriter::Impl::create() {
   }
   header_.data = {start.size(), 0};
 
-  // The records that describe the recording are in the file as soon as the header is: a data size of 0 would make
-  // perf warn, and a file of a run that was killed at once still says what it was.
+  // The records that describe the recording are in the file as soon as the header is, by one call: a data size of 0 would
+  // make perf warn, and a file of a run that was killed at once still says what it was.
   append_description();
-  std::size_t done = 0;
-  if (const int error = file_.write_at(header_.data.offset, buffer_.bytes(), done); error != 0) {
-    return failure("cannot write", error);
-  }
-  header_.data.size = buffer_.size();
+  perf::FileHeader begun = header_;
+  begun.data.size = buffer_.size();
+  start.patch(0, begun);
+  start.write_bytes(buffer_.bytes());
   buffer_.clear();
   if (description_.compression_level != 0) packer_ = std::make_unique<RecordPacker>(description_.compression_level);
-  start.patch(0, header_);
+  std::size_t done = 0;
   if (const int error = file_.write_at(0, start.bytes(), done); error != 0) return failure("cannot write", error);
+  header_ = begun;
   return {};
 }
 
