@@ -4,6 +4,7 @@ A kind is a function of a random source that returns a Program. Its kernel is as
 are the ones to blame. Bounds are of a run of skylake-server that is modelled whole, and of the loop alone: what comes before it is short.
 """
 import dataclasses
+import math
 
 
 @dataclasses.dataclass
@@ -106,7 +107,7 @@ def mispredicts(draw):
                    events={"br_misp_retired.conditional": (turns / 2 - spread - turns * 0.05, turns / 2 + spread + 5000)}, must_not=NO_MEMORY)
 
 
-def chase(draw, lines, node, event, least, latency, turns, must_not, found=0.9):
+def chase(draw, lines, node, event, least, latency, turns, must_not, found):
     """One load after the other, over all of so many lines in a random order."""
     prepare = (f"unsigned long n = {lines}, x = {draw.getrandbits(62) | 1}; unsigned* order = malloc(4 * n);\n"
                "for (unsigned long i = 0; i < n; ++i) order[i] = i;\n"
@@ -131,8 +132,14 @@ def chase_l3(draw):
 
 
 def chase_dram(draw):
-    lines = draw.randrange(700_000, 900_000)
-    return chase(draw, lines, "DRAM_Bound", "mem_load_retired.l3_miss", 40, 150, draw.randrange(200_000, 300_000), {"L1_Bound": 15, "L2_Bound": 10}, 0.4)
+    """Loads of 256 MiB in an order that no prefetcher follows, each of which adds its value to the next one's address. At most an
+    eighth of it is in the last level, and DRAM alone takes more than half of what a turn does: walks and levels take 120 cycles at most."""
+    turns, shift = draw.randrange(150_000, 250_000), draw.randrange(4, 12)
+    body = (f"  imul rbx, rbx, 1664525\n  add rbx, 1013904223\n  mov rdx, rbx\n  shr rdx, {shift}\n  and rdx, 0xfffffc0\n"
+            "  mov rax, [rdi + rdx] # GUILTY\n  add rbx, rax\n")
+    return Program(kernel=body, turns=turns, bytes=1 << 28, node="DRAM_Bound", least=40,
+                   events={"mem_load_retired.l3_miss": (0.8 * turns, 1.01 * turns + START_MISSES), "cycles": (turns * 150, turns * 600)},
+                   must_not={"L1_Bound": 5, "Store_Bound": 5, "Core_Bound": 12})
 
 
 def set_conflict(draw):
@@ -148,7 +155,7 @@ def set_conflict(draw):
 def page_walks(draw):
     """A load of each of more pages than both TLBs have, one after the other; their lines fit into L2."""
     pages, turns = draw.randrange(2600, 4000), turns_of(draw, 40)
-    stride = draw.choice([511, 509, 503, 487])
+    stride = draw.choice([stride for stride in range(480, 512) if math.gcd(stride, pages) == 1])
     prepare = (f"unsigned long n = {pages};\nfor (unsigned long i = 0; i < n; ++i) {{ unsigned long j = (i + {stride}) % n;\n"
                "  memory[512 * i + i % 64 * 8] = (unsigned long)(memory + 512 * j + j % 64 * 8); }\n")
     return Program(kernel="  mov rdi, [rdi] # GUILTY\n", turns=turns, bytes=4096 * pages, prepare=prepare, node="Memory_Bound", least=50,
