@@ -20,7 +20,8 @@ inline constexpr BranchParameters kHaswellBranch{
     .return_stack = 16, .btb_entries = 4096, .btb_ways = 4};
 
 /// source: widths and sizes: uiCA's microarchitecture table, validated to 1 %; resteer, microcode: Intel's top-down constants;
-///         mispredict 15 to 20 published, chosen 16.
+///         mispredict 15 to 20 published, chosen 16;
+///         POPCNT, LZCNT and TZCNT wait for their destination: errata HSD146 and BDM85 as published.
 inline constexpr TimingParameters kHaswellTiming{
     .column = UopColumn::Haswell, .issue_width = 4, .reorder_buffer = 192, .scheduler = 60,
     .fetch_bytes = 16, .predecode_width = 5, .length_change_cycles = 3, .decoders = 4, .decoder_slots = 4,
@@ -28,7 +29,7 @@ inline constexpr TimingParameters kHaswellTiming{
     .taken_branch_cycles = 1,
     .mispredict_cycles = 16, .resteer_cycles = 12, .microcode_cycles = 2, .vector_load_cycles = 1,
     .indexed_load_cycles = 1, .plain_address_ports = 1U << 7, .fusion = Fusion::Arithmetic, .eliminates_general_copies = true, .eliminates_vector_copies = true,
-    .eliminates_zero_idioms = true, .splits_indexed_operands = true};
+    .eliminates_zero_idioms = true, .popcnt_waits_for_destination = true, .lzcnt_waits_for_destination = true, .splits_indexed_operands = true};
 
 // clang-format on
 

@@ -14,13 +14,14 @@ namespace zs::uarch {
 inline constexpr BranchParameters kSkylakeServerBranch = kHaswellBranch;
 
 /// source: as Haswell; no loop detector, as microcode updates left these parts (uiCA). Mispredict 16 to 20, chosen 17.
+///         POPCNT waits for its destination: erratum SKL029.
 inline constexpr TimingParameters kSkylakeServerTiming{
     .column = UopColumn::SkylakeServer, .issue_width = 4, .reorder_buffer = 224, .scheduler = 97,
     .fetch_bytes = 16, .predecode_width = 5, .length_change_cycles = 3, .decoders = 4, .decoder_slots = 4,
     .uop_cache_width = 6, .uop_cache_slots = 1536, .queue_slots = 64, .taken_branch_cycles = 1,
     .mispredict_cycles = 17, .resteer_cycles = 9, .microcode_cycles = 2, .vector_load_cycles = 1,
     .indexed_load_cycles = 1, .plain_address_ports = 1U << 7, .fusion = Fusion::Arithmetic, .eliminates_general_copies = true, .eliminates_vector_copies = true,
-    .eliminates_zero_idioms = true, .splits_indexed_operands = true};
+    .eliminates_zero_idioms = true, .popcnt_waits_for_destination = true, .splits_indexed_operands = true};
 
 // clang-format on
 

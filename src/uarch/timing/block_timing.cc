@@ -31,10 +31,11 @@ constexpr std::uint16_t kFusingConditions[] = {
     0xF030,  // Increment: nor C
 };
 
+constexpr RegisterSet kGeneralRegisters = 0xFFFF;
+
 bool fuses(Fusion fusion, const InstructionShape& head, const InstructionShape& jump) {
   if (fusion == Fusion::None || !jump.conditional_jump || head.memory_and_immediate || head.stores != 0) return false;
-  constexpr RegisterSet general = 0xFFFF;
-  if (fusion == Fusion::CompareAndTest && (head.writes & general) != 0) return false;
+  if (fusion == Fusion::CompareAndTest && (head.writes & kGeneralRegisters) != 0) return false;
   return (kFusingConditions[static_cast<std::size_t>(head.fusion)] >> jump.condition & 1) != 0;
 }
 
@@ -46,10 +47,13 @@ bool vanishes(const TimingParameters& core, const InstructionShape& shape) {
 
 InstructionCost cost_of(const TimingParameters& core, const MemoryLimits& memory, const InstructionShape& shape) {
   const UopClass& row = UopTable(core.column).of(shape);
+  const bool waits = (shape.bit_count == BitCount::Ones && core.popcnt_waits_for_destination) ||
+                     (shape.bit_count == BitCount::Zeros && core.lzcnt_waits_for_destination);
   InstructionCost cost{.slots = row.slots,
                        .uops = row.uops,
                        .latency = row.latency,
                        .divider = row.divider,
+                       .reads = shape.reads | (waits ? shape.writes & kGeneralRegisters : 0),
                        .uses = row.uses,
                        .unknown = row.source == UopSource::Unknown && !shape.nop};
   if (shape.loads != 0) {
@@ -371,9 +375,9 @@ BlockTiming::Map BlockTiming::map_of(std::span<const PlacedInstruction> block, s
                                      std::size_t stores) {
   Map map;
   RegisterSet read = 0, written = 0;
-  for (const PlacedInstruction& instruction : block) {
-    const InstructionShape& shape = instruction.shape;
-    read |= (shape.reads | shape.address) & ~written;
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    const InstructionShape& shape = block[i].shape;
+    read |= (costs[i].reads | shape.address) & ~written;
     written |= shape.writes;
   }
   std::vector<std::uint8_t>&inputs = map.inputs, &outputs = map.outputs;
@@ -430,7 +434,7 @@ BlockTiming::Map BlockTiming::map_of(std::span<const PlacedInstruction> block, s
     Times addressed = dispatched;
     each_register(shape.address, [&](std::uint8_t number) { join_times(addressed, state[number]); });
     Times ready = dispatched;
-    each_register(shape.reads, [&](std::uint8_t number) { join_times(ready, state[number]); });
+    each_register(costs[i].reads, [&](std::uint8_t number) { join_times(ready, state[number]); });
     if (shape.loads != 0) {
       join_times(ready, later(addressed, costs[i].load));
       for (unsigned k = 0; k < shape.loads; ++k, ++load) {

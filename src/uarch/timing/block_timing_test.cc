@@ -155,6 +155,19 @@ TEST(BlockTiming, HasALoadOnItsOwnInTheMap) {
   EXPECT_LT(chase.from_load(0)[chase.branch_lane(0)], 0) << "the counter does not wait for the load";
 }
 
+TEST(BlockTiming, HasCountsOfBitsWaitForTheirDestinationWhereCoresDo) {
+  const auto waits = [](const TimingParameters& core, int opcode) {
+    const Bytes count = {0xF3, 0x48, 0x0F, static_cast<std::uint8_t>(opcode), 0xC1};  // of rcx, into rax
+    return std::ranges::count(timing_of(core, count).live_in(), 0) != 0;
+  };
+  for (const int opcode : {0xB8, 0xBC, 0xBD}) {  // POPCNT, TZCNT, LZCNT
+    EXPECT_TRUE(waits(kHaswellTiming, opcode));
+    EXPECT_EQ(waits(kSkylakeServerTiming, opcode), opcode == 0xB8);
+    EXPECT_FALSE(waits(kIcelakeServerTiming, opcode));
+    EXPECT_FALSE(waits(kWestmereTiming, opcode));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Rows, EveryBlockTiming, testing::ValuesIn(core_models()),
                          [](const auto& row) { return test_name(row.param); });
 

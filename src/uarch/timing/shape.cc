@@ -67,6 +67,7 @@ RegisterSet set_of(ZydisRegister number) {
 struct Trait {
   FusionHead fusion = FusionHead::None;
   CopyKind copy = CopyKind::None;
+  BitCount bit_count = BitCount::None;
   bool zero_idiom = false;  // with both sources the same
   bool merges = false;      // a scalar that keeps the upper part of its destination, which Zydis calls a write only
   bool serialising = false;
@@ -132,6 +133,9 @@ constexpr TraitRow kTraits[] = {
     {ZYDIS_MNEMONIC_RSQRTSS, {.merges = true}},
     {ZYDIS_MNEMONIC_ROUNDSD, {.merges = true}},
     {ZYDIS_MNEMONIC_ROUNDSS, {.merges = true}},
+    {ZYDIS_MNEMONIC_POPCNT, {.bit_count = BitCount::Ones}},
+    {ZYDIS_MNEMONIC_LZCNT, {.bit_count = BitCount::Zeros}},
+    {ZYDIS_MNEMONIC_TZCNT, {.bit_count = BitCount::Zeros}},
     {ZYDIS_MNEMONIC_CPUID, {.serialising = true}},
     {ZYDIS_MNEMONIC_MFENCE, {.serialising = true}},
     {ZYDIS_MNEMONIC_LFENCE, {.serialising = true}},
@@ -343,6 +347,7 @@ InstructionShape shape_from(const ZydisDecodedInstruction& raw, const ZydisDecod
       shape.branch == BranchKind::Conditional && (raw.opcode_map == ZYDIS_OPCODE_MAP_0F || (raw.opcode & 0xF0) == 0x70);
   shape.condition = shape.conditional_jump ? raw.opcode & 0x0F : 0;
   shape.fusion = trait.fusion;
+  shape.bit_count = trait.bit_count;
   shape.three_operands = raw.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY && visible >= 3;
   shape.changes_length = changes_length(raw);
   shape.repeats = raw.meta.category == ZYDIS_CATEGORY_STRINGOP &&

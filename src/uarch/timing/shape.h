@@ -38,6 +38,9 @@ enum class FusionHead : std::uint8_t {
 /// How a copy between registers may vanish at renaming.
 enum class CopyKind : std::uint8_t { None, General, Vector };
 
+/// Instructions that count bits of their source; some cores have them wait for their destination too.
+enum class BitCount : std::uint8_t { None, Ones, Zeros };
+
 struct InstructionShape {
   std::uint16_t mnemonic = 0;   // of Zydis
   std::uint16_t signature = 0;  // kinds of its operands (signature_of)
@@ -47,6 +50,7 @@ struct InstructionShape {
   arch::BranchKind branch = arch::BranchKind::None;
   FusionHead fusion = FusionHead::None;
   CopyKind copy = CopyKind::None;
+  BitCount bit_count = BitCount::None;
   bool conditional_jump = false;  // Jcc, which can fuse; not LOOP and JRCXZ
   bool zero_idiom = false;        // result is known without its operands: XOR r, r and its kin
   bool indexed = false;           // its memory operand has an index register

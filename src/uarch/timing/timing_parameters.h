@@ -50,7 +50,9 @@ struct TimingParameters {
   Fusion fusion = Fusion::None;
   bool eliminates_general_copies = false;
   bool eliminates_vector_copies = false;
-  bool eliminates_zero_idioms = false;   // they take a slot and no port; otherwise they only break dependencies
+  bool eliminates_zero_idioms = false;        // they take a slot and no port; otherwise they only break dependencies
+  bool popcnt_waits_for_destination = false;  // a false dependence; of LZCNT and TZCNT too:
+  bool lzcnt_waits_for_destination = false;
   bool splits_indexed_operands = false;  // an indexed operand of a three-operand form is not micro-fused
 };
 
