@@ -81,7 +81,7 @@ class Causes(unittest.TestCase):
 
     def check(self, program):
         guilty = self.build(program)
-        self.zeroskid("topdown", "-q", "-j", "-o", "tree", "--virtual-time", "--detail", "complete", "--", "./program")
+        self.zeroskid("topdown", "-q", "-j", "-o", "tree", "--virtual-time", "--", "./program")
         tree = json.loads((self.folder / "tree").read_text())
         share = {node["node"]: node["percent"] for node in tree["nodes"]}
         self.assertGreaterEqual(share[program.node], program.least, f"{program.node} of {share}")

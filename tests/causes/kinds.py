@@ -36,6 +36,10 @@ def near(value, share):
     return (value * (1 - share), value * (1 + share))
 
 
+#: xmm0 and xmm1 are 1.0 again in each turn, by instructions that the chain goes through.
+ONES = "  mov r9d, 1\n  cvtsi2sd xmm1, r9d\n"
+
+
 def chain(draw, instruction, latency, node="Core_Bound", spread=""):
     """A chain of one instruction, of which each turn takes `latency` cycles beside two slots."""
     length = draw.randrange(4, 17)
@@ -58,6 +62,44 @@ def multiply_floats(draw):
     return chain(draw, "mulsd xmm0, xmm1", 4)
 
 
+def fuse(draw):
+    return chain(draw, "vfmadd231sd xmm0, xmm1, xmm2", 4)
+
+
+def multiply_words(draw):
+    return chain(draw, "pmulld xmm0, xmm1", 10)
+
+
+def checksum(draw):
+    return chain(draw, "crc32 rax, rbx", 3)
+
+
+def encrypt(draw):
+    return chain(draw, "aesenc xmm0, xmm1", 4)
+
+
+def carry_less(draw):
+    return chain(draw, "pclmulqdq xmm0, xmm1, 0", 6)
+
+
+def count_bits(draw):
+    """Counts of one register's bits, each of which waits for its destination, which nothing needs."""
+    return chain(draw, "popcnt rax, rbx", 3)
+
+
+def divide_floats(draw):
+    """Quotients of 1.0, which stay 1.0: 13 or 14 cycles each."""
+    return chain(draw, "divsd xmm0, xmm1", 13.5, spread=ONES)
+
+
+def roots(draw):
+    """Square roots of 1.0: 13 to 19 cycles each."""
+    program = chain(draw, "sqrtsd xmm0, xmm0", 16, spread=ONES)
+    low, high = program.events["cycles"]
+    program.events["cycles"] = (low * 13 / 16, high * 19 / 16)
+    return program
+
+
 def divide(draw):
     length = draw.randrange(1, 5)
     turns = turns_of(draw, length * 26)
@@ -75,6 +117,34 @@ def one_port(draw):
     cycles = turns * length
     return Program(kernel=body, turns=turns, node="Core_Bound", least=100 * (1 - (length + 2) / (4 * length)) - 12,
                    events={"cycles": near(cycles, 0.15)}, must_not=NO_MEMORY)
+
+
+def one_shuffle_port(draw):
+    """Independent shuffles, all of which port 5 does."""
+    length = draw.randrange(6, 14)
+    turns = turns_of(draw, length)
+    body = "".join(f"  pshufd xmm{i}, xmm15, {draw.randrange(256)} # GUILTY\n" for i in range(length))
+    return Program(kernel=body, turns=turns, node="Core_Bound", least=100 * (1 - (length + 2) / (4 * length)) - 12,
+                   events={"cycles": near(turns * length, 0.15)}, must_not=NO_MEMORY)
+
+
+def one_divider(draw):
+    """Independent divisions of doubles, one each four or five cycles."""
+    length = draw.randrange(3, 12)
+    turns = turns_of(draw, 4 * length)
+    body = "".join(f"  movapd xmm{i}, xmm15\n  divsd xmm{i}, xmm14 # GUILTY\n" for i in range(length))
+    return Program(kernel="  mov r9d, 3\n  cvtsi2sd xmm14, r9d\n  movapd xmm15, xmm14\n" + body, turns=turns, node="Core_Bound", least=35,
+                   events={"cycles": (turns * length * 3.9, turns * (length * 5 + 2) * 1.1)}, must_not=NO_MEMORY)
+
+
+def one_store_port(draw):
+    """Stores of one after the other to a few lines in L1D: one a cycle."""
+    length = draw.randrange(6, 14)
+    turns = turns_of(draw, length)
+    body = "".join(f"  mov [rdi + {64 * (i % 4) + 8 * (i // 4)}], rax # GUILTY\n" for i in range(length))
+    return Program(kernel=body, turns=turns, node="Backend_Bound", least=100 * (1 - (length + 2) / (4 * length)) - 15,
+                   events={"cycles": near(turns * length, 0.15), "mem_inst_retired.all_stores": (turns * length, turns * length + 100_000)},
+                   must_not={"L2_Bound": 2, "L3_Bound": 2, "DRAM_Bound": 10, "L1_Bound": 3})
 
 
 def busy(draw):
@@ -105,6 +175,27 @@ def mispredicts(draw):
     spread = 6 * (turns ** 0.5) / 2
     return Program(kernel=body, turns=turns, node="Branch_Mispredicts", least=40,
                    events={"br_misp_retired.conditional": (turns / 2 - spread - turns * 0.05, turns / 2 + spread + 5000)}, must_not=NO_MEMORY)
+
+
+def indirect_jumps(draw):
+    """A jump to one of eight places, by a random number."""
+    turns, bit = turns_of(draw, 24), draw.randrange(8, 50)
+    targets = "".join(f"  .balign 16\n  add rdx, {i + 1}\n  jmp 3f\n" for i in range(8))
+    body = ("  mov rax, r8\n  shl rax, 13\n  xor r8, rax\n  mov rax, r8\n  shr rax, 7\n  xor r8, rax\n  mov rax, r8\n  shl rax, 17\n  xor r8, rax\n"
+            f"  mov rax, r8\n  shr rax, {bit}\n  and eax, 7\n  shl eax, 4\n  lea r9, [rip + 2f]\n  add r9, rax\n  jmp r9 # GUILTY\n"
+            f"  .balign 16\n2:\n{targets}3:\n")
+    return Program(kernel=body, turns=turns, node="Branch_Mispredicts", least=40,
+                   events={"br_misp_retired.all_branches": (0.8 * turns, 1.02 * turns + 5000)}, must_not=NO_MEMORY)
+
+
+def taken_branches(draw):
+    """Jumps to the next line of code: at most one of them is fetched in a cycle."""
+    length = draw.randrange(8, 40)
+    turns = turns_of(draw, length)
+    body = "  .balign 64\n  jmp 7f # GUILTY\n  .balign 64\n7:\n" * length
+    return Program(kernel=body, turns=turns, node="Frontend_Bound", least=40, has_line=False,
+                   events={"br_inst_retired.near_taken": ((length + 1) * turns, (length + 1) * turns + 50_000), "cycles": (0.95 * length * turns, float("inf"))},
+                   must_not=NO_MEMORY | {"Branch_Mispredicts": 5, "Core_Bound": 10})
 
 
 def chase(draw, lines, node, event, least, latency, turns, must_not, found):
@@ -162,12 +253,38 @@ def page_walks(draw):
                    events={"dtlb_load_misses.walk_completed": (0.6 * turns, 1.02 * turns + 3 * pages)}, must_not={"Store_Bound": 10})
 
 
+def second_tlb(draw):
+    """A chase through more pages than the first TLB has entries and fewer than the second: a load takes some seven cycles more."""
+    pages, turns = draw.randrange(160, 400), turns_of(draw, 12)
+    stride = draw.choice([stride for stride in range(31, 64) if math.gcd(stride, pages) == 1])
+    prepare = (f"unsigned long n = {pages};\nfor (unsigned long i = 0; i < n; ++i) {{ unsigned long j = (i + {stride}) % n;\n"
+               "  memory[512 * i + i % 64 * 8] = (unsigned long)(memory + 512 * j + j % 64 * 8); }\n")
+    return Program(kernel="  mov rdi, [rdi] # GUILTY\n", turns=turns, bytes=4096 * pages, prepare=prepare, node="L1_Bound", least=40,
+                   events={"dtlb_load_misses.stlb_hit": (0.9 * turns, 1.02 * turns + 2000), "dtlb_load_misses.walk_completed": (0, 2000),
+                           "mem_load_retired.l1_miss": (0, 0.1 * turns + START_MISSES)}, must_not={"L3_Bound": 3, "DRAM_Bound": 10, "Store_Bound": 3})
+
+
+def stream(draw):
+    """Lines of 96 MiB one after the other, a load of each: prefetched, but no faster than memory is."""
+    turns = draw.randrange(400_000, 800_000)
+    return Program(kernel="  add rax, [rdi] # GUILTY\n  add rdi, 64\n", turns=turns, bytes=64 * turns, prepare="", node="DRAM_Bound", least=30,
+                   events={"cycles": (4 * turns, float("inf"))}, must_not={"Core_Bound": 15, "Store_Bound": 5, "L1_Bound": 15})
+
+
 def split_loads(draw):
     """Loads across two lines, of data in L1D: each takes a load port twice."""
     turns, into = turns_of(draw, 8), draw.choice([60, 61, 62, 63])
     body = "".join(f"  mov r{8 + i}, [rdi + {64 * i + into}] # GUILTY\n" for i in range(8))
     return Program(kernel=body, turns=turns, bytes=1 << 14, node="L1_Bound", least=20,
                    events={"mem_inst_retired.split_loads": (8 * turns, 8 * turns + 2000)},
+                   must_not={"L2_Bound": 3, "L3_Bound": 3, "DRAM_Bound": 12, "Core_Bound": 12})
+
+
+def page_splits(draw):
+    """A chain of loads across two pages, both in L1D and in the TLB: each takes a load port twice."""
+    turns, into = turns_of(draw, 12), draw.randrange(4089, 4096)
+    return Program(kernel=f"  mov rbx, [rdi + rbx + {into}] # GUILTY\n", turns=turns, bytes=1 << 14, node="L1_Bound", least=40,
+                   prepare="for (int i = 0; i < 2048; ++i) memory[i] = 0;", events={"mem_inst_retired.split_loads": (turns, turns + 2000), "cycles": (5 * turns, 40 * turns)},
                    must_not={"L2_Bound": 3, "L3_Bound": 3, "DRAM_Bound": 12, "Core_Bound": 12})
 
 
@@ -203,6 +320,31 @@ def stores(draw):
                    events={"mem_inst_retired.all_stores": (turns, turns + 200_000)}, must_not={"L1_Bound": 5, "L2_Bound": 3, "L3_Bound": 10})
 
 
+def split_stores(draw):
+    """Stores across two lines of L1D: each is committed in two cycles."""
+    length, into = draw.randrange(6, 14), draw.choice([60, 61, 62, 63])
+    turns = turns_of(draw, 2 * length)
+    body = "".join(f"  mov [rdi + {64 * i + into}], rax # GUILTY\n" for i in range(length))
+    return Program(kernel=body, turns=turns, node="Store_Bound", least=40,
+                   events={"mem_inst_retired.split_stores": (length * turns, length * turns + 2000), "cycles": (1.9 * length * turns, 3 * length * turns)},
+                   must_not={"L1_Bound": 5, "L2_Bound": 3, "L3_Bound": 3, "DRAM_Bound": 10})
+
+
+def aliases(draw):
+    """A chain of loads, each of which has the offset in its page of the store before it, and is taken again when the whole addresses differ."""
+    turns, at = turns_of(draw, 10), 8 * draw.randrange(0, 400)
+    return Program(kernel=f"  mov [rdi + {at}], rdi # GUILTY\n  mov rbx, [rdi + rbx + {at + 4096}] # GUILTY\n", turns=turns, node="L1_Bound", least=20,
+                   prepare="for (int i = 0; i < 8192; ++i) memory[i] = 0;", events={"ld_blocks_partial.address_alias": (0.9 * turns, 1.02 * turns + 2000)},
+                   must_not={"L2_Bound": 3, "L3_Bound": 3, "DRAM_Bound": 12})
+
+
+def uop_cache_overflow(draw):
+    """A loop of more instructions than the uop cache has, of seven bytes each: sixteen bytes of them are fetched in a cycle."""
+    length = draw.randrange(2_600, 4_000)
+    return Program(kernel=f"  .rept {length}\n  nop dword ptr [rax + 0x11223344]\n  .endr\n", turns=turns_of(draw, length * 7 / 16), node="Fetch_Bandwidth",
+                   least=25, has_line=False, events={"mem_load_retired.l1_miss": (0, START_MISSES)}, must_not=NO_MEMORY | {"Core_Bound": 5, "Fetch_Latency": 15})
+
+
 def large_code(draw):
     """A loop of more code than L1I has, which is fetched from L2 in each turn."""
     length = draw.randrange(9_000, 14_000)
@@ -224,7 +366,18 @@ def false_sharing(draw):
                    events={"mem_load_l3_hit_retired.xsnp_hitm": (100, 2.2 * turns)}, must_not={"DRAM_Bound": 15, "L2_Bound": 5})
 
 
+def true_sharing(draw):
+    """Two threads that add to one word."""
+    at, turns = 64 * draw.randrange(1, 32), draw.randrange(30_000, 60_000)
+    body = f"  mov r12, rdi\n  and r12, -4096\n  lock add qword ptr [r12 + {at}], 1 # GUILTY\n"
+    return Program(kernel=body, turns=turns, threads=2, node="Memory_Bound", least=25, has_line=False,
+                   events={"mem_inst_retired.lock_loads": (2 * turns, 2 * turns + 5000), "l2_rqsts.rfo_miss": (100, 2.2 * turns)},
+                   must_not={"DRAM_Bound": 15, "L2_Bound": 5})
+
+
 KINDS = {kind.__name__: kind for kind in
          (divide, mispredicts, chase_l2, split_loads, busy, multiply, add_floats, multiply_floats, one_port, loads_of_l1, chase_l3, chase_dram,
           set_conflict, page_walks, forwarding, blocked_forwarding, locks, stores,
-          large_code, length_changes, false_sharing)}
+          large_code, length_changes, false_sharing, fuse, multiply_words, checksum, encrypt, carry_less, count_bits, divide_floats, roots,
+          one_shuffle_port, one_divider, one_store_port, indirect_jumps, taken_branches, second_tlb, stream, split_stores,
+          aliases, page_splits, uop_cache_overflow, true_sharing)}

@@ -176,8 +176,8 @@ Result<void> PerfDataWriter::Impl::create() {
   }
   header_.data = {start.size(), 0};
 
-  // The records that describe the recording are in the file as soon as the header is, by one call: a data size of 0 would
-  // make perf warn, and a file of a run that was killed at once still says what it was.
+  // The records that describe the recording are in the file as soon as the header is, by one call: a data size of 0
+  // would make perf warn, and a file of a run that was killed at once still says what it was.
   append_description();
   perf::FileHeader begun = header_;
   begun.data.size = buffer_.size();
