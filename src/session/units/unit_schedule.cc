@@ -44,7 +44,7 @@ UnitSchedule::Stretch UnitSchedule::following() {
 }
 
 void UnitSchedule::place_unit() {
-  if (has_fewest()) follow_trend();
+  if (has_fewest() || (may_shorten() && trend_ == Trend::Shorter)) follow_trend();
   const auto place = static_cast<std::int64_t>(splitmix64(random_) % period_);
   const std::int64_t before = std::max<std::int64_t>(rest_ + place, 0);
   rest_ += static_cast<std::int64_t>(period_) - static_cast<std::int64_t>(options_.unit) - before;

@@ -22,7 +22,7 @@ struct UnitOptions {
   std::uint64_t modelled_one_in = 400;          // and this part of the run so far,
   std::uint64_t longest_period = 819'200'000;   // up to this
   std::uint64_t wanted_error = 30;              // half of the interval, in thousandths of the estimate
-  bool insists = false;                         // periods stay as they are until it is as sure
+  bool insists = false;                         // periods are halved as long as it is not as sure
   /// In hundredths of native: periods follow what the run has cost so far (session/units/unit_budget.h). 0: nothing
   /// depends on the clock.
   std::uint64_t budget = 0;
@@ -52,10 +52,11 @@ class UnitSchedule {
   /// What becomes of periods as soon as there are units enough of one length.
   void set_trend(Trend trend) { trend_ = trend; }
   /// Whether that depends on how sure the first estimate is; if so, how sure it is decides.
-  bool asks_how_sure() const { return options_.budget == 0 && has_fewest(); }
+  bool asks_how_sure() const { return options_.budget == 0 && (has_fewest() || may_shorten()); }
   void set_sure(bool sure) {
     const bool enough = !options_.insists && (units_of_period_ >= options_.units_per_period || is_costly());
-    trend_ = sure || enough ? Trend::Longer : Trend::Same;
+    const Trend unsure = options_.insists ? Trend::Shorter : Trend::Same;
+    trend_ = sure || enough ? Trend::Longer : unsure;
   }
   /// How many instructions each one of the last unit stands for.
   std::uint64_t weight() const { return period_ / options_.unit; }
@@ -69,6 +70,8 @@ class UnitSchedule {
   void branch(std::uint64_t images);
 
  private:
+  /// At once, and not behind units enough of a length that is too long.
+  bool may_shorten() const { return options_.insists && units_ >= options_.fewest_units; }
   bool has_fewest() const { return units_of_period_ >= options_.fewest_units; }
   bool is_costly() const { return modelled_ > options_.modelled_at_first + reported_ / options_.modelled_one_in; }
   Stretch following();

@@ -181,6 +181,22 @@ TEST(UnitSchedule, WhereTheFirstEstimateIsSureFewUnitsAreEnough) {
   EXPECT_THAT(weights(options, false, 30), Each(5)) << "and waits until it is";
 }
 
+TEST(UnitSchedule, PeriodsThatBecameLongAreHalvedAtEachUnitWhileAnErrorIsAskedForThatIsNotReached) {
+  UnitSchedule schedule({.unit = 1000,
+                         .warm_up = 1000,
+                         .first_period = 5000,
+                         .fewest_units = 3,
+                         .longest_period = 160'000,
+                         .insists = true});
+  std::vector<std::uint64_t> found;
+  while (found.size() < 14) {
+    if (schedule.next().phase != Phase::Unit) continue;
+    found.push_back(schedule.weight());
+    if (schedule.asks_how_sure()) schedule.set_sure(found.size() < 9);
+  }
+  EXPECT_THAT(found, ElementsAre(5, 5, 5, 10, 10, 10, 20, 20, 20, 10, 5, 5, 5, 5));
+}
+
 TEST(UnitSchedule, NoMoreIsModelledThanAPartOfTheRunUnlessThatIsInsistedOn) {
   UnitOptions options{.unit = 1000,
                       .warm_up = 1000,
