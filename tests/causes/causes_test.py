@@ -35,32 +35,6 @@ int main(void) {
   return 0;
 }
 """
-KERNEL = """
-  .intel_syntax noprefix
-  .text
-  .globl kernel
-  .p2align 6
-kernel:
-  push rbx
-  push r12
-  push r13
-  mov rcx, rdi
-  mov rdi, rsi
-  mov esi, 1000003
-  mov eax, 88172645
-  mov r8, 88172645463325252
-  xor ebx, ebx
-  xor edx, edx
-  .p2align 6
-1:
-%s  dec rcx
-  jnz 1b
-  pop r13
-  pop r12
-  pop rbx
-  ret
-  .section .note.GNU-stack,"",@progbits
-"""
 
 
 class Causes(unittest.TestCase):
@@ -74,7 +48,7 @@ class Causes(unittest.TestCase):
         """returns the lines of the kernel's source to blame"""
         size = (program.bytes + 4095) // 4096 * 4096
         (self.folder / "main.c").write_text(MAIN % (program.turns, size, program.prepare, program.threads, program.threads))
-        source = KERNEL % program.kernel
+        source = kinds.KERNEL % program.kernel
         (self.folder / "kernel.S").write_text(source.replace("# GUILTY", "// GUILTY"))
         subprocess.run(["cc", "-O1", "-g", "-pthread", "-o", "program", "main.c", "kernel.S"], cwd=self.folder, check=True)
         return [number for number, line in enumerate(source.splitlines(), 1) if "GUILTY" in line]

@@ -6,6 +6,37 @@ are the ones to blame. Bounds are of a run of skylake-server that is modelled wh
 import dataclasses
 import math
 
+KERNEL = """
+  .intel_syntax noprefix
+  .text
+  .globl kernel
+  .p2align 6
+kernel:
+  push rbx
+  push r12
+  push r13
+  push r14
+  push r15
+  mov rcx, rdi
+  mov rdi, rsi
+  mov esi, 1000003
+  mov eax, 88172645
+  mov r8, 88172645463325252
+  xor ebx, ebx
+  xor edx, edx
+  .p2align 6
+1:
+%s  dec rcx
+  jnz 1b
+  pop r15
+  pop r14
+  pop r13
+  pop r12
+  pop rbx
+  ret
+  .section .note.GNU-stack,"",@progbits
+"""
+
 
 @dataclasses.dataclass
 class Program:
