@@ -21,6 +21,15 @@ double student_t(std::size_t freedom) {
   return kTable[std::min(std::max<std::size_t>(freedom, 1), std::size(kTable)) - 1];
 }
 
+/// Degrees of freedom of a variance that is estimated from `count` differences: where few of them make most of it, as of
+/// what happens in few units, it is less sure than that of a normal distribution, whose kurtosis is 3.
+/// source: O'Neill, "Some Useful Moment Results in Sampling Problems", American Statistician 68 (2014), result 7.
+std::size_t freedom_of(double count, double squares, double fourths) {
+  const double kurtosis = count * fourths / (squares * squares);
+  const double freedom = 2 * count / (kurtosis - (count - 3) / (count - 1));
+  return static_cast<std::size_t>(std::clamp(freedom, 1.0, count - 1));
+}
+
 }  // namespace
 
 void UnitSums::add(const Unit& unit, const UnitCounts& from, const UnitCounts& to) {
@@ -127,9 +136,14 @@ UnitSums::Estimate UnitSums::estimate(const Function& function) const {
   }
   const auto count = static_cast<double>(replicates.size());
   const double mean = std::accumulate(replicates.begin(), replicates.end(), 0.0) / count;
-  double squares = 0;
-  for (const double replicate : replicates) squares += (replicate - mean) * (replicate - mean);
-  estimate.half_width = student_t(replicates.size() - 1) * std::sqrt(squares * (count - 1) / count);
+  double squares = 0, fourths = 0;
+  for (const double replicate : replicates) {
+    const double square = (replicate - mean) * (replicate - mean);
+    squares += square;
+    fourths += square * square;
+  }
+  const double t = student_t(squares == 0 ? replicates.size() - 1 : freedom_of(count, squares, fourths));
+  estimate.half_width = t * std::sqrt(squares * (count - 1) / count);
   estimate.known = std::isfinite(estimate.half_width);
   return estimate;
 }
