@@ -80,27 +80,33 @@ struct Event {
   }
 
   // For table rows: the same event with one more property.
-  constexpr Event also(std::string_view other_names) const;  // aliases
-  constexpr Event cycles(std::uint8_t at_least) const;       // CMASK
-  constexpr Event cycles_below(std::uint8_t limit) const;    // CMASK and INV
-  constexpr Event rising() const;                            // E
-  constexpr Event any_thread() const;                        // ANY
-  constexpr Event with_address() const;
-  constexpr Event with_store_address() const;
-  constexpr Event own_encoding() const;
-  constexpr Event selecting(std::uint32_t value) const;
-  constexpr Event by(Facility sampling) const;
+  constexpr Event also(std::string_view other_names) const { return with(&Event::aliases, other_names); }
+  constexpr Event cycles(std::uint8_t at_least) const { return with(&Event::cmask, at_least); }
+  constexpr Event cycles_below(std::uint8_t limit) const { return cycles(limit).with(&Event::invert, true); }
+  constexpr Event rising() const { return with(&Event::edge, true); }
+  constexpr Event any_thread() const { return with(&Event::any, true); }
+  constexpr Event with_address() const { return with(&Event::data_address, true); }
+  constexpr Event with_store_address() const { return with_address().with(&Event::of_store, true); }
+  constexpr Event own_encoding() const { return with(&Event::extension, true); }
+  constexpr Event selecting(std::uint32_t value) const { return with(&Event::selector, value); }
+  constexpr Event by(Facility sampling) const { return with(&Event::facility, sampling); }
+  template <typename T>
+  constexpr Event with(T Event::*property, T value) const {
+    Event event = *this;
+    event.*property = value;
+    return event;
+  }
 };
 
 /// A row whose events `meaning` counts.
 constexpr Event exact(std::string_view name, std::uint16_t code, std::uint8_t umask, CounterSet counters,
-                      Precise precise, const EventMeaning& meaning, std::string_view description) {
+                      Precise precise, const EventMeaning& meaning, std::string_view description = "") {
   return {name, "", code, umask, counters, precise, &meaning, description};
 }
 
 /// A row of which a core model tells: `meaning` is a kModelled. Tagged loads are those of the load-latency facility.
 constexpr Event modelled(std::string_view name, std::uint16_t code, std::uint8_t umask, CounterSet counters,
-                         Precise precise, const EventMeaning& meaning, std::string_view description) {
+                         Precise precise, const EventMeaning& meaning, std::string_view description = "") {
   Event event{name, "", code, umask, counters, precise, &meaning, description};
   CoreSignals one;
   one[CoreSignal::LatencyLoads] = 1;
@@ -110,7 +116,7 @@ constexpr Event modelled(std::string_view name, std::uint16_t code, std::uint8_t
 
 /// A row of time. It counts where the processor reports time to its PMU.
 constexpr Event time(std::string_view name, std::uint16_t code, std::uint8_t umask, CounterSet counters, Tick clock,
-                     std::string_view description) {
+                     std::string_view description = "") {
   Event event{name, "", code, umask, counters, Precise::No, nullptr, description};
   event.tick = clock;
   return event;
@@ -118,60 +124,8 @@ constexpr Event time(std::string_view name, std::uint16_t code, std::uint8_t uma
 
 /// A row known by name only.
 constexpr Event not_modelled(std::string_view name, std::uint16_t code, std::uint8_t umask, CounterSet counters,
-                             Precise precise, std::string_view description) {
+                             Precise precise, std::string_view description = "") {
   return {name, "", code, umask, counters, precise, nullptr, description};
-}
-
-constexpr Event Event::also(std::string_view other_names) const {
-  Event event = *this;
-  event.aliases = other_names;
-  return event;
-}
-constexpr Event Event::cycles(std::uint8_t at_least) const {
-  Event event = *this;
-  event.cmask = at_least;
-  return event;
-}
-constexpr Event Event::cycles_below(std::uint8_t limit) const {
-  Event event = cycles(limit);
-  event.invert = true;
-  return event;
-}
-constexpr Event Event::rising() const {
-  Event event = *this;
-  event.edge = true;
-  return event;
-}
-constexpr Event Event::any_thread() const {
-  Event event = *this;
-  event.any = true;
-  return event;
-}
-constexpr Event Event::with_address() const {
-  Event event = *this;
-  event.data_address = true;
-  return event;
-}
-constexpr Event Event::with_store_address() const {
-  Event event = with_address();
-  event.of_store = true;
-  return event;
-}
-constexpr Event Event::own_encoding() const {
-  Event event = *this;
-  event.extension = true;
-  return event;
-}
-constexpr Event Event::selecting(std::uint32_t value) const {
-  Event event = *this;
-  event.selector = value;
-  return event;
-}
-
-constexpr Event Event::by(Facility sampling) const {
-  Event event = *this;
-  event.facility = sampling;
-  return event;
 }
 
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
