@@ -3,176 +3,20 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/fields.h"
 
 namespace zs::session {
 namespace {
 
 constexpr std::uint64_t kConfigMagic = 0x31474643'4B53455A;  // "ZESKCFG1"
-constexpr std::uint32_t kConfigVersion = 7;
+constexpr std::uint32_t kConfigVersion = 8;
 constexpr std::size_t kHeaderBytes = 8 + 4 + 4 + 8;
-constexpr std::uint32_t kMostEvents = 4096, kMostRegions = 65536, kMostSettings = 1024;
 
 /// FNV-1a: the memfd is ours and sealed, so this guards against mistakes, not against enemies.
 std::uint64_t checksum(std::span<const std::byte> bytes) {
   std::uint64_t hash = 0xCBF2'9CE4'8422'2325;
   for (const std::byte b : bytes) hash = (hash ^ static_cast<std::uint64_t>(b)) * 0x100'0000'01B3;
   return hash;
-}
-
-/// One list of fields serves both directions, so that they cannot drift apart.
-class Saver {
- public:
-  explicit Saver(ByteWriter& out) : out_(out) {}
-  template <typename T>
-  void operator()(const T& value) {
-    if constexpr (std::is_same_v<T, bool>) {
-      out_.write(static_cast<std::uint8_t>(value));
-    } else if constexpr (std::is_same_v<T, std::string>) {
-      out_.write(static_cast<std::uint32_t>(value.size()));
-      out_.write_bytes(std::as_bytes(std::span(value)));
-    } else if constexpr (std::is_same_v<T, std::vector<std::uint64_t>>) {
-      out_.write(static_cast<std::uint32_t>(value.size()));
-      out_.write_bytes(std::as_bytes(std::span(value)));
-    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
-      out_.write(static_cast<std::uint32_t>(value.size()));
-      for (const std::string& text : value) (*this)(text);
-    } else {
-      out_.write(value);
-    }
-  }
-
- private:
-  ByteWriter& out_;
-};
-
-class Loader {
- public:
-  explicit Loader(ByteReader& in) : in_(in) {}
-  template <typename T>
-  void operator()(T& value) {
-    if constexpr (std::is_same_v<T, bool>) {
-      const auto byte = in_.read<std::uint8_t>();
-      if (byte > 1) in_.fail("neither 0 nor 1");
-      value = byte == 1;
-    } else if constexpr (std::is_same_v<T, std::string>) {
-      const Bytes text = in_.take(in_.read<std::uint32_t>());
-      value.assign(reinterpret_cast<const char*>(text.data()), text.size());
-    } else if constexpr (std::is_same_v<T, std::vector<std::uint64_t>>) {
-      value = in_.read_array<std::uint64_t>(in_.read<std::uint32_t>());
-    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
-      const auto count = in_.read<std::uint32_t>();
-      if (count > kMostSettings) in_.fail("too many");
-      for (std::uint32_t i = 0; i < count && in_.ok(); ++i) (*this)(value.emplace_back());
-    } else {
-      value = in_.read<T>();
-    }
-  }
-
- private:
-  ByteReader& in_;
-};
-
-template <typename Visitor, typename Event>
-void visit_event(Visitor& visit, Event& e) {
-  visit(e.name);
-  visit(e.kind);
-  visit(e.select);
-  visit(e.counters);
-  visit(e.precise_counters);
-  visit(e.precise);
-  visit(e.precise_distribution);
-  visit(e.has_address);
-  visit(e.detail);
-  visit(e.only_in_units);
-  visit(e.latency_threshold);
-  visit(e.period);
-  visit(e.frequency);
-  visit(e.leader);
-  visit(e.closes_window);
-}
-
-template <typename Visitor, typename File>
-void visit_file(Visitor& visit, File& f) {
-  visit(f.device_major);
-  visit(f.device_minor);
-  visit(f.inode);
-}
-
-template <typename Visitor, typename Region>
-void visit_region(Visitor& visit, Region& r) {
-  visit(r.name);
-  visit(r.function);
-  visit(r.switches);
-  visit(r.in_file);
-  visit_file(visit, r.file);
-  visit(r.begins);
-  visit(r.ends);
-}
-
-template <typename Visitor, typename Range>
-void visit_range(Visitor& visit, Range& r) {
-  visit_file(visit, r.file);
-  visit(r.offset);
-  visit(r.bytes);
-}
-
-template <typename Visitor, typename Filter>
-void visit_filter(Visitor& visit, Filter& f) {
-  visit(f.switched);
-  visit(f.begins_on);
-  visit(f.regions);
-  visit(f.threads);
-}
-
-template <typename Visitor, typename Config>
-void visit_options(Visitor& visit, Config& c) {
-  visit(c.cpu_model);
-  visit(c.detail);
-  visit(c.model_settings);
-  visit(c.cores);
-  visit(c.ds_records);
-  visit(c.callchain);
-  visit(c.max_stack);
-  visit(c.stack_bytes);
-  visit(c.branch_stack);
-  visit(c.lbr_select);
-  visit(c.registers);
-  visit(c.raw_records);
-  visit(c.data_mappings);
-  visit(c.heap_blocks);
-  visit(c.log_sharing);
-  visit(c.schedule_seed);
-  visit(c.marked_regions);
-  visit(c.region_spans);
-  visit(c.position_event);
-  visit(c.skid);
-  visit(c.skid_instructions);
-  visit(c.skid_event);
-  visit(c.in_units);
-  visit(c.units.complete);
-  visit(c.units.unit);
-  visit(c.units.warm_up);
-  visit(c.units.first_period);
-  visit(c.units.units_per_period);
-  visit(c.units.fewest_units);
-  visit(c.units.longest_period);
-  visit(c.units.wanted_error);
-  visit(c.units.insists);
-  visit(c.units.budget);
-  visit(c.units.seed);
-  visit(c.inherit);
-  visit(c.virtual_time);
-  visit(c.vdso);
-  visit(c.precise_only);
-  visit(c.native_load);
-  visit(c.seed);
-  visit(c.max_block_instructions);
-  visit(c.code_cache_bytes);
-  visit(c.first_private_fd);
-  visit(c.cache_directory);
-  visit(c.cache_bytes);
-  visit(c.check_cache);
-  visit(c.cache_statistics);
 }
 
 bool is_consistent(const RecordingConfig& c) {
@@ -247,15 +91,8 @@ std::vector<std::byte> encode_config(const RecordingConfig& config) {
   out.write(kConfigVersion);
   out.write(std::uint32_t{0});  // length, below
   out.write(std::uint64_t{0});  // checksum, below
-  Saver save{out};
-  visit_options(save, config);
-  save(static_cast<std::uint32_t>(config.events.size()));
-  for (const EventSpec& event : config.events) visit_event(save, event);
-  save(static_cast<std::uint32_t>(config.regions.size()));
-  for (const RegionSpec& region : config.regions) visit_region(save, region);
-  visit_filter(save, config.trace_filter);
-  save(static_cast<std::uint32_t>(config.trace_filter.ranges.size()));
-  for (const TraceFilter::FileRange& range : config.trace_filter.ranges) visit_range(save, range);
+  FieldWriter save(out);
+  RecordingConfig::fields(config, save);
   out.patch(12, static_cast<std::uint32_t>(out.size()));
   out.patch(16, checksum(out.bytes().subspan(kHeaderBytes)));
   return out.release();
@@ -277,18 +114,8 @@ Result<RecordingConfig> decode_config(std::span<const std::byte> bytes) {
   if (sum != checksum(bytes.subspan(kHeaderBytes))) return damaged("wrong checksum");
 
   RecordingConfig config;
-  Loader load{in};
-  visit_options(load, config);
-  const auto count = in.read<std::uint32_t>();
-  if (count > kMostEvents) return damaged("too many events");
-  for (std::uint32_t i = 0; i < count && in.ok(); ++i) visit_event(load, config.events.emplace_back());
-  const auto regions = in.read<std::uint32_t>();
-  if (regions > kMostRegions) return damaged("too many regions");
-  for (std::uint32_t i = 0; i < regions && in.ok(); ++i) visit_region(load, config.regions.emplace_back());
-  visit_filter(load, config.trace_filter);
-  const auto ranges = in.read<std::uint32_t>();
-  if (ranges > kMostRegions) return damaged("too many ranges");
-  for (std::uint32_t i = 0; i < ranges && in.ok(); ++i) visit_range(load, config.trace_filter.ranges.emplace_back());
+  FieldReader load(in);
+  RecordingConfig::fields(config, load);
   if (!in.ok() || in.remaining() != 0) return damaged("ends inside a field");
   if (!is_consistent(config)) return damaged("a field is out of range");
   return config;

@@ -59,6 +59,10 @@ struct EventSpec {
   bool closes_window = false;  // every `period` of it end a window; no samples, and precise is 0
 
   bool samples() const { return (period != 0 && !closes_window) || frequency != 0; }
+  static void fields(auto& e, auto& visit) {
+    visit(e.name, e.kind, e.select, e.counters, e.precise_counters, e.precise, e.precise_distribution, e.has_address,
+          e.detail, e.only_in_units, e.latency_threshold, e.period, e.frequency, e.leader, e.closes_window);
+  }
   bool operator==(const EventSpec&) const = default;
 };
 
@@ -107,6 +111,7 @@ struct TraceFilter {
   std::vector<std::string> threads;  // by name, or the how-manieth of its process from 1; none: all
 
   bool any() const { return !ranges.empty() || switched || !regions.empty() || !threads.empty(); }
+  static void fields(auto& f, auto& visit) { visit(f.switched, f.begins_on, f.regions, f.threads, f.ranges); }
   bool operator==(const TraceFilter&) const = default;
 };
 
@@ -118,6 +123,9 @@ struct RegionSpec {
   bool in_file = false;
   FileIdentity file;  // then
   std::vector<std::uint64_t> begins, ends;
+  static void fields(auto& r, auto& visit) {
+    visit(r.name, r.function, r.switches, r.in_file, r.file, r.begins, r.ends);
+  }
   bool operator==(const RegionSpec&) const = default;
 };
 
@@ -190,6 +198,16 @@ struct RecordingConfig {
   /// Linux has it, the threshold is one record.
   std::uint32_t records_per_pmi() const;
 
+  static void fields(auto& c, auto& visit) {
+    visit(c.cpu_model, c.detail, c.model_settings, c.cores, c.ds_records, c.callchain, c.max_stack, c.stack_bytes,
+          c.branch_stack, c.lbr_select, c.registers, c.raw_records, c.data_mappings, c.heap_blocks, c.log_sharing,
+          c.schedule_seed, c.marked_regions, c.region_spans, c.position_event, c.skid, c.skid_instructions,
+          c.skid_event, c.in_units, c.units.complete, c.units.unit, c.units.warm_up, c.units.first_period,
+          c.units.units_per_period, c.units.fewest_units, c.units.longest_period, c.units.wanted_error, c.units.insists,
+          c.units.budget, c.units.seed, c.inherit, c.virtual_time, c.vdso, c.precise_only, c.native_load, c.seed,
+          c.max_block_instructions, c.code_cache_bytes, c.first_private_fd, c.cache_directory, c.cache_bytes,
+          c.check_cache, c.cache_statistics, c.events, c.regions, c.trace_filter);
+  }
   bool operator==(const RecordingConfig&) const = default;
 };
 

@@ -62,7 +62,7 @@ TEST(RecordingConfig, AnotherVersionIsNamed) {
   bytes[8] = std::byte{9};
   const auto back = decode_config(bytes);
   ASSERT_FALSE(back);
-  EXPECT_EQ(back.error().message, "recording configuration: version 9, this zeroskid-run reads version 7");
+  EXPECT_EQ(back.error().message, "recording configuration: version 9, this zeroskid-run reads version 8");
   EXPECT_THAT(back.error().hint, HasSubstr("same build"));
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/fields.h"
 #include "session/settings/config.h"
 #include "session/units/unit_sums.h"
 
@@ -25,13 +26,6 @@ struct MessageHead {
   std::uint32_t size = 0;  // of what follows
 };
 static_assert(sizeof(MessageHead) == 8);
-
-/// Of a window, in front of its values: there may be a million windows a second.
-struct WindowHead {
-  Origin origin;
-  std::uint64_t begin, end, ended_by;
-};
-static_assert(sizeof(WindowHead) == 40);
 
 /// Scalars of a sample that always travel; lists follow with the lengths given here.
 struct SampleHead {
@@ -77,47 +71,6 @@ template <typename T>
 auto bytes_of(const std::vector<T>& list, std::size_t count) {
   return std::as_bytes(std::span(list).first(count));
 }
-
-void put(ByteWriter& out, const Origin& o) { out.write(o); }
-
-void put(ByteWriter& out, std::string_view text) {
-  text = text.substr(0, kLongestString);
-  out.write(static_cast<std::uint32_t>(text.size()));
-  out.write_bytes(std::as_bytes(std::span(text)));
-}
-
-void put_flag(ByteWriter& out, bool flag) { out.write(static_cast<std::uint32_t>(flag)); }
-
-void body(ByteWriter& out, const Hello& m) {
-  put(out, m.origin);
-  put_flag(out, m.exec);
-}
-
-void body(ByteWriter& out, const Comm& m) {
-  put(out, m.origin);
-  put_flag(out, m.exec);
-  put(out, m.comm);
-}
-
-void body(ByteWriter& out, const Mmap& m) {
-  put(out, m.origin);
-  for (const std::uint64_t v : {m.start, m.length, m.file_offset, m.inode}) out.write(v);
-  for (const std::uint32_t v : {m.protection, m.flags, m.device_major, m.device_minor}) out.write(v);
-  put(out, m.path);
-}
-
-template <typename ForkOrExit>
-void parentage(ByteWriter& out, const ForkOrExit& m) {
-  put(out, m.origin);
-  out.write(m.parent_pid);
-  out.write(m.parent_tid);
-}
-
-void body(ByteWriter& out, const Fork& m) {
-  parentage(out, m);
-  put_flag(out, m.by_parent);
-}
-void body(ByteWriter& out, const Exit& m) { parentage(out, m); }
 
 /// What of a sample's lists is sent.
 SampleHead head_of(const Sample& s) {
@@ -179,136 +132,32 @@ void body(ByteWriter& out, const Sample& s) {
   out.write_bytes(bytes_of(block.site, site));
 }
 
-void put(ByteWriter& out, const std::vector<std::uint64_t>& values) {
-  const std::size_t count = std::min(values.size(), kMostCounts);
-  out.write(static_cast<std::uint32_t>(count));
-  out.write_bytes(bytes_of(values, count));
+/// What is longer is cut.
+struct Limits {
+  template <typename Element>
+  static constexpr std::size_t most = kMostCounts;
+};
+template <>
+constexpr std::size_t Limits::most<char> = kLongestString;
+template <>
+constexpr std::size_t Limits::most<double> = kMostSums;
+template <>
+constexpr std::size_t Limits::most<std::byte> = kMaxBranchTrace;
+static_assert(kMaxSharingPart == kMaxBranchTrace);
+
+template <typename T>
+void body(ByteWriter& out, const T& message) {
+  FieldWriter<Limits> visit(out);
+  T::fields(message, visit);
 }
 
-void body(ByteWriter& out, const Counts& m) {
-  put(out, m.origin);
-  put_flag(out, m.final);
-  put(out, m.values);
-}
-
-void put(ByteWriter& out, const std::vector<double>& sums) {
-  const std::size_t count = std::min(sums.size(), kMostSums);
-  out.write(static_cast<std::uint32_t>(count));
-  out.write_bytes(bytes_of(sums, count));
-}
-
-void body(ByteWriter& out, const Units& m) {
-  put(out, m.origin);
-  put_flag(out, m.final);
-  put(out, m.sums);
-}
-
-void body(ByteWriter& out, const Window& m) {
-  out.write(WindowHead{m.origin, m.begin, m.end, m.ended_by});
-  put(out, m.values);
-  put(out, m.units);
-}
-
+constexpr std::size_t kWindowHead = sizeof(Origin) + 3 * sizeof(std::uint64_t);
 std::size_t bytes_of_body(const Window& m) {
-  return sizeof(WindowHead) + 2 * sizeof(std::uint32_t) + 8 * std::min(m.values.size(), kMostCounts) +
-         8 * m.units.size();
+  return kWindowHead + 2 * sizeof(std::uint32_t) + 8 * std::min(m.values.size(), kMostCounts) + 8 * m.units.size();
 }
-static_assert(kDatagramHeader + sizeof(MessageHead) + sizeof(WindowHead) + 8 + 8 * kMostCounts +
+static_assert(kDatagramHeader + sizeof(MessageHead) + kWindowHead + 8 + 8 * kMostCounts +
                   8 * UnitSums::packed_size(kMostEstimated) <=
               kMaxDatagram);
-
-void body(ByteWriter& out, const Region& m) {
-  put(out, m.origin);
-  put_flag(out, m.final);
-  put(out, m.name);
-  for (const std::uint64_t v : {m.entries, m.cut, m.ends_alone}) out.write(v);
-  for (const auto* values : {&m.sum, &m.least, &m.most}) put(out, *values);
-  put(out, m.units);
-}
-
-void body(ByteWriter& out, const RegionSpan& m) {
-  put(out, m.origin);
-  put(out, m.name);
-  for (const std::uint64_t v : {m.begin, m.end}) out.write(v);
-}
-
-void body(ByteWriter& out, const Lost& m) {
-  put(out, m.origin);
-  out.write(m.event);
-  out.write(m.samples);
-}
-
-void body(ByteWriter& out, const Statistics& m) {
-  put(out, m.origin);
-  out.write(m.pmis);
-  out.write(m.records);
-  out.write(m.lost);
-  out.write(m.filtered);
-}
-
-void body(ByteWriter& out, const Notice& m) {
-  put(out, m.origin);
-  put(out, m.text);
-  put_flag(out, m.refusal);
-}
-
-void body(ByteWriter& out, const Sharing& m) {
-  put(out, m.origin);
-  const std::size_t count = std::min<std::size_t>(m.bytes.size(), kMaxSharingPart);
-  for (const std::uint32_t v : {m.part, m.parts, static_cast<std::uint32_t>(count)}) out.write(v);
-  out.write_bytes(bytes_of(m.bytes, count));
-}
-
-void body(ByteWriter& out, const Branches& m) {
-  put(out, m.origin);
-  const std::size_t count = std::min<std::size_t>(m.records.size(), kMaxBranchTrace);
-  out.write(static_cast<std::uint32_t>(count));
-  out.write_bytes(bytes_of(m.records, count));
-}
-
-Origin get_origin(ByteReader& in) { return in.read<Origin>(); }
-
-bool get_flag(ByteReader& in) {
-  const auto flag = in.read<std::uint32_t>();
-  if (flag > 1) in.fail("neither 0 nor 1");
-  return flag == 1;
-}
-
-std::string get_string(ByteReader& in) {
-  const Bytes text = in.take(in.read<std::uint32_t>());
-  return {reinterpret_cast<const char*>(text.data()), text.size()};
-}
-
-void read_body(ByteReader& in, Hello& m) {
-  m.origin = get_origin(in);
-  m.exec = get_flag(in);
-}
-
-void read_body(ByteReader& in, Comm& m) {
-  m.origin = get_origin(in);
-  m.exec = get_flag(in);
-  m.comm = get_string(in);
-}
-
-void read_body(ByteReader& in, Mmap& m) {
-  m.origin = get_origin(in);
-  for (std::uint64_t* v : {&m.start, &m.length, &m.file_offset, &m.inode}) *v = in.read<std::uint64_t>();
-  for (std::uint32_t* v : {&m.protection, &m.flags, &m.device_major, &m.device_minor}) *v = in.read<std::uint32_t>();
-  m.path = get_string(in);
-}
-
-template <typename ForkOrExit>
-void read_parentage(ByteReader& in, ForkOrExit& m) {
-  m.origin = get_origin(in);
-  m.parent_pid = in.read<std::int32_t>();
-  m.parent_tid = in.read<std::int32_t>();
-}
-
-void read_body(ByteReader& in, Fork& m) {
-  read_parentage(in, m);
-  m.by_parent = get_flag(in);
-}
-void read_body(ByteReader& in, Exit& m) { read_parentage(in, m); }
 
 void read_body(ByteReader& in, Sample& s) {
   const auto head = in.read<SampleHead>();
@@ -356,70 +205,10 @@ void read_body(ByteReader& in, Sample& s) {
                                                              .site = in.read_array<std::uint64_t>(block.site)});
 }
 
-void read_body(ByteReader& in, Counts& m) {
-  m.origin = get_origin(in);
-  m.final = get_flag(in);
-  m.values = in.read_array<std::uint64_t>(in.read<std::uint32_t>());
-}
-
-void read_body(ByteReader& in, Units& m) {
-  m.origin = get_origin(in);
-  m.final = get_flag(in);
-  m.sums = in.read_array<double>(in.read<std::uint32_t>());
-}
-
-void read_body(ByteReader& in, Window& m) {
-  m.origin =
-      get_origin(in);  // one by one: compilers copy as much as WindowHead with REP MOVS, which takes 30 cycles to begin
-  for (std::uint64_t* v : {&m.begin, &m.end, &m.ended_by}) *v = in.read<std::uint64_t>();
-  in.read_array(in.read<std::uint32_t>(), m.values);
-  in.read_array(in.read<std::uint32_t>(), m.units);
-}
-
-void read_body(ByteReader& in, Region& m) {
-  m.origin = get_origin(in);
-  m.final = get_flag(in);
-  m.name = get_string(in);
-  for (std::uint64_t* v : {&m.entries, &m.cut, &m.ends_alone}) *v = in.read<std::uint64_t>();
-  for (auto* values : {&m.sum, &m.least, &m.most}) *values = in.read_array<std::uint64_t>(in.read<std::uint32_t>());
-  m.units = in.read_array<double>(in.read<std::uint32_t>());
-}
-
-void read_body(ByteReader& in, RegionSpan& m) {
-  m.origin = get_origin(in);
-  m.name = get_string(in);
-  for (std::uint64_t* v : {&m.begin, &m.end}) *v = in.read<std::uint64_t>();
-}
-
-void read_body(ByteReader& in, Lost& m) {
-  m.origin = get_origin(in);
-  m.event = in.read<std::uint32_t>();
-  m.samples = in.read<std::uint64_t>();
-}
-
-void read_body(ByteReader& in, Statistics& m) {
-  m.origin = get_origin(in);
-  m.pmis = in.read<std::uint64_t>();
-  m.records = in.read<std::uint64_t>();
-  m.lost = in.read<std::uint64_t>();
-  m.filtered = in.read<std::uint64_t>();
-}
-
-void read_body(ByteReader& in, Notice& m) {
-  m.origin = get_origin(in);
-  m.text = get_string(in);
-  m.refusal = get_flag(in);
-}
-
-void read_body(ByteReader& in, Sharing& m) {
-  m.origin = get_origin(in);
-  for (std::uint32_t* v : {&m.part, &m.parts}) *v = in.read<std::uint32_t>();
-  in.read_array(in.read<std::uint32_t>(), m.bytes);
-}
-
-void read_body(ByteReader& in, Branches& m) {
-  m.origin = get_origin(in);
-  in.read_array(in.read<std::uint32_t>(), m.records);
+template <typename T>
+void read_body(ByteReader& in, T& message) {
+  FieldReader visit(in);
+  T::fields(message, visit);
 }
 
 /// Of which there may be many, one after the other.

@@ -33,6 +33,8 @@ inline constexpr std::uint32_t kMaxHeapSite = 16;
 inline constexpr std::uint32_t kMaxBranchTrace = 56 * 1024;
 inline constexpr std::uint32_t kMaxSharingPart = 56 * 1024;
 
+// fields() of a message says in which order its fields travel (base/fields.h).
+
 /// A thread of the program and when, in nanoseconds of the recording's clock.
 struct Origin {
   std::int32_t pid = 0, tid = 0;
@@ -44,6 +46,7 @@ struct Origin {
 struct Hello {
   Origin origin;
   bool exec = false;
+  static void fields(auto& m, auto& visit) { visit(m.origin, m.exec); }
   bool operator==(const Hello&) const = default;
 };
 
@@ -51,6 +54,7 @@ struct Comm {
   Origin origin;
   bool exec = false;
   std::string comm;
+  static void fields(auto& m, auto& visit) { visit(m.origin, m.exec, m.comm); }
   bool operator==(const Comm&) const = default;
 };
 
@@ -61,6 +65,10 @@ struct Mmap {
   std::uint32_t device_major = 0, device_minor = 0;
   std::uint64_t inode = 0;
   std::string path;
+  static void fields(auto& m, auto& visit) {
+    visit(m.origin, m.start, m.length, m.file_offset, m.inode, m.protection, m.flags, m.device_major, m.device_minor,
+          m.path);
+  }
   bool operator==(const Mmap&) const = default;
 };
 
@@ -68,12 +76,14 @@ struct Fork {
   Origin origin;  // the child
   std::int32_t parent_pid = 0, parent_tid = 0;
   bool by_parent = false;  // told in the parent's stream, at its time; the child tells it too, unless it is of vfork
+  static void fields(auto& m, auto& visit) { visit(m.origin, m.parent_pid, m.parent_tid, m.by_parent); }
   bool operator==(const Fork&) const = default;
 };
 
 struct Exit {
   Origin origin;
   std::int32_t parent_pid = 0, parent_tid = 0;
+  static void fields(auto& m, auto& visit) { visit(m.origin, m.parent_pid, m.parent_tid); }
   bool operator==(const Exit&) const = default;
 };
 
@@ -82,6 +92,7 @@ struct Counts {
   Origin origin;
   bool final = false;  // false: still running, and the last word if it is killed
   std::vector<std::uint64_t> values;
+  static void fields(auto& m, auto& visit) { visit(m.origin, m.final, m.values); }
   bool operator==(const Counts&) const = default;
 };
 
@@ -90,6 +101,7 @@ struct Units {
   Origin origin;
   bool final = false;  // as Counts has it
   std::vector<double> sums;
+  static void fields(auto& m, auto& visit) { visit(m.origin, m.final, m.sums); }
   bool operator==(const Units&) const = default;
 };
 
@@ -100,6 +112,7 @@ struct Window {
   std::uint64_t ended_by = 0;         // bit i: the i-th event that closes windows; none: the thread ended
   std::vector<std::uint64_t> values;  // by event; events of the kernel are 0: nobody reads them here
   std::vector<double> units;          // where there are estimates, as Units::sums
+  static void fields(auto& m, auto& visit) { visit(m.origin, m.begin, m.end, m.ended_by, m.values, m.units); }
   bool operator==(const Window&) const = default;
 };
 
@@ -113,6 +126,9 @@ struct Region {
   std::uint64_t ends_alone = 0;                 // ends without a begin
   std::vector<std::uint64_t> sum, least, most;  // by event; least is UINT64_MAX without an entry
   std::vector<double> units;  // where there are estimates, as Units::sums: of the entries that have ended
+  static void fields(auto& m, auto& visit) {
+    visit(m.origin, m.final, m.name, m.entries, m.cut, m.ends_alone, m.sum, m.least, m.most, m.units);
+  }
   bool operator==(const Region&) const = default;
 };
 
@@ -121,6 +137,7 @@ struct RegionSpan {
   Origin origin;
   std::string name;
   std::uint64_t begin = 0, end = 0;
+  static void fields(auto& m, auto& visit) { visit(m.origin, m.name, m.begin, m.end); }
   bool operator==(const RegionSpan&) const = default;
 };
 
@@ -129,6 +146,7 @@ struct Lost {
   Origin origin;
   std::uint32_t event = 0;
   std::uint64_t samples = 0;
+  static void fields(auto& m, auto& visit) { visit(m.origin, m.event, m.samples); }
   bool operator==(const Lost&) const = default;
 };
 
@@ -139,6 +157,7 @@ struct Statistics {
   std::uint64_t records = 0;   // PEBS records drained
   std::uint64_t lost = 0;      // samples lost
   std::uint64_t filtered = 0;  // branches that did not pass the trace's filter
+  static void fields(auto& m, auto& visit) { visit(m.origin, m.pmis, m.records, m.lost, m.filtered); }
   bool operator==(const Statistics&) const = default;
 };
 
@@ -147,6 +166,7 @@ struct Sharing {
   Origin origin;
   std::uint32_t part = 0, parts = 0;
   std::vector<std::byte> bytes;
+  static void fields(auto& m, auto& visit) { visit(m.origin, m.part, m.parts, m.bytes); }
   bool operator==(const Sharing&) const = default;
 };
 
@@ -155,6 +175,7 @@ struct Sharing {
 struct Branches {
   Origin origin;                   // of the last one
   std::vector<std::byte> records;  // arch/records/bts.h; at most kMaxBranchTrace
+  static void fields(auto& m, auto& visit) { visit(m.origin, m.records); }
   bool operator==(const Branches&) const = default;
 };
 
@@ -163,6 +184,7 @@ struct Notice {
   Origin origin;
   std::string text;
   bool refusal = false;  // the process ends for it
+  static void fields(auto& m, auto& visit) { visit(m.origin, m.text, m.refusal); }
   bool operator==(const Notice&) const = default;
 };
 
