@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "uarch/replay/timed_code_writer.h"
+#include "uarch/replay/replay_code_writer.h"
 
 namespace zs::uarch {
 namespace {
@@ -27,7 +27,7 @@ constexpr std::size_t kInlinedPart = 256;
 ReplayCode::ReplayCode(MemorySystem::Filter& filter, BranchUnit& branches, CoreClock& clock,
                        const TimingParameters& core, std::size_t bytes)
     : filter_(filter), branches_(branches), clock_(clock), timing_(core), bytes_(bytes) {
-  if (!TimedCodeWriter::is_supported()) return;
+  if (!ReplayCodeWriter::is_supported()) return;
   state_.clock = &clock.inline_part();
   state_.stores = &filter.stores.inline_part();
   state_.branches = &branches;
@@ -154,8 +154,8 @@ const std::uint8_t* ReplayCode::make(const SimplePath& path) {
   for (const SimpleBlock& block : blocks)
     bytes += kBlockBytes + kFetchBytes * block.lines + kLookBytes * block.descriptors;
   for (const Segment& segment : path.plan->segments) {
-    if (!TimedCodeWriter::can_write(*segment.timing)) return exit_;
-    bytes += TimedCodeWriter::bytes_of(*segment.timing);
+    if (!ReplayCodeWriter::can_write(*segment.timing)) return exit_;
+    bytes += ReplayCodeWriter::bytes_of(*segment.timing);
     clock_.know_id(segment.timing->id());
   }
   constexpr std::size_t kMostBlocks = 255;
@@ -168,7 +168,7 @@ const std::uint8_t* ReplayCode::make(const SimplePath& path) {
   const std::uint8_t* const start = at_;
   const bool inlined = start < begin_ + bytes_ / kInlinedPart;
   const std::span<const arch::AddressTerm> terms = path.addresses->terms();
-  at_ = TimedCodeWriter(places(), timed_routines_, timing_, at_, blocks, *path.plan, terms, inlined).write();
+  at_ = ReplayCodeWriter(places(), at_, blocks, *path.plan, terms, inlined).write();
   CHECK(at_ <= start + bytes, blocks.size(), at_ - start, bytes);
   return start;
 }

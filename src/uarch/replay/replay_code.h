@@ -75,7 +75,7 @@ class ReplayCode {
   static constexpr std::uint8_t kMadeAt = 12;  // runs; chosen: making it costs as much as a few hundred
 
   void prepare();
-  PathPlaces places() const { return {state_, routines_, exit_, ask_, branches_}; }
+  PathPlaces places() const { return {state_, routines_, timed_routines_, timing_, exit_, ask_, branches_}; }
   void warm(std::uint32_t path, const SimplePath& known);
   /// For all paths of its identity.
   const std::uint8_t* code_for(const SimplePath& path);

@@ -1,4 +1,4 @@
-// What the code of timed paths calls beside ReplayRoutines (timed_code_writer.h): loads and stores with the store
+// What the code of timed paths calls beside ReplayRoutines (replay_code_writer.h): loads and stores with the store
 // buffer, the branch unit, and what of CoreClock is the same for all blocks. Registers are lost and kept as there.
 #pragma once
 

@@ -51,7 +51,7 @@ constexpr std::uint64_t time_of(std::uint64_t late_time) { return late_time & ~s
 
 }  // namespace detail
 
-/// What code works on that passes blocks inline, those to which nothing happens (replay/timed_code_writer.cc).
+/// What code works on that passes blocks inline, those to which nothing happens (replay/block_time_writer.cc).
 struct InlineClock {
   static constexpr std::size_t kRing = 1024;
 

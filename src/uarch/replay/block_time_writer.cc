@@ -1,7 +1,8 @@
-#include "uarch/replay/timed_code_writer.h"
-
+// What the code of a path does about time, block by block.
 #include <algorithm>
 #include <bit>
+
+#include "uarch/replay/replay_code_writer.h"
 
 namespace zs::uarch {
 
@@ -28,9 +29,9 @@ Memory ready_of(std::uint8_t name) {
 
 }  // namespace
 
-bool TimedCodeWriter::is_supported() { return __builtin_cpu_supports("avx2") != 0; }
+bool ReplayCodeWriter::is_supported() { return __builtin_cpu_supports("avx2") != 0; }
 
-std::size_t TimedCodeWriter::bytes_of(const BlockTiming& timing) {
+std::size_t ReplayCodeWriter::bytes_of(const BlockTiming& timing) {
   const std::size_t vectors = timing.result_lanes() / kLanes;
   const std::size_t inputs = timing.live_in().size();
   return 512 + 32 * vectors * (1 + inputs) + 16 * (inputs + timing.written().size()) +
@@ -38,7 +39,7 @@ std::size_t TimedCodeWriter::bytes_of(const BlockTiming& timing) {
 }
 
 /// As ThreadReplay::may_be_tagged() does it.
-void TimedCodeWriter::write_begin() {
+void ReplayCodeWriter::write_begin() {
   std::int32_t loads = 0;
   for (const SimpleBlock& block : blocks_) loads += static_cast<std::int32_t>(block.loads());
   if (loads == 0) return;
@@ -47,10 +48,10 @@ void TimedCodeWriter::write_begin() {
   code_.operate(kSub, ZS_STATE(untagged), loads);
 }
 
-void TimedCodeWriter::write_block(const SimpleBlock& block, const SimpleBlock* before) {
+void ReplayCodeWriter::write_block(const SimpleBlock& block, const SimpleBlock* before) {
   const Segment& segment = plan_.segments[which_];
   const std::span<const Step> steps = plan_.steps_of(which_);
-  code_.call(routines_.begin);
+  code_.call(places_.timed.begin);
   known_older_ = kNoStore;
   std::size_t descriptor = 0;
   for (std::size_t i = 0; i != steps.size(); ++i) {
@@ -68,8 +69,8 @@ void TimedCodeWriter::write_block(const SimpleBlock& block, const SimpleBlock* b
   write_passing(*segment.timing);
 }
 
-void TimedCodeWriter::write_access(const Step& step, AccessDescriptor descriptor, std::size_t number,
-                                   const BlockTiming& timing) {
+void ReplayCodeWriter::write_access(const Step& step, AccessDescriptor descriptor, std::size_t number,
+                                    const BlockTiming& timing) {
   if (step.kind == StepKind::Store) {
     write_ready(timing, step.store);
     write_older(timing, step.store);
@@ -77,23 +78,23 @@ void TimedCodeWriter::write_access(const Step& step, AccessDescriptor descriptor
     const PlainStore store{static_cast<std::uint8_t>(descriptor.bytes()), step.store, step.place,
                            timing.offset(step.instruction)};
     code_.constant(kArgument, store.word());
-    code_.call(routines_.store);
+    code_.call(places_.timed.store);
   } else {
     write_address(descriptor, number);
     const auto size = static_cast<std::size_t>(std::bit_width((descriptor.bytes() - 1) >> StoreBuffer::kGranuleBits));
-    code_.call(routines_.load[size]);
+    code_.call(places_.timed.load[size]);
   }
 }
 
 /// kRax: later than the block's start by that, behind Inline::base.
-void TimedCodeWriter::write_start(BlockTiming::Latency later) {
+void ReplayCodeWriter::write_start(BlockTiming::Latency later) {
   code_.load(kRax, ZS_CLOCK(now));
   code_.operate(kSub, kRax, ZS_CLOCK(base));
   code_.operate(kAdd, kRax, later, kDword);
 }
 
 /// kRax: not before the register, and so much later.
-void TimedCodeWriter::join_register(std::uint8_t name, BlockTiming::Latency later) {
+void ReplayCodeWriter::join_register(std::uint8_t name, BlockTiming::Latency later) {
   code_.load(kRcx, ready_of(name), kDword);
   code_.operate(kAdd, kRcx, later, kDword);
   code_.operate(kCmp, kRax, kRcx, kDword);
@@ -101,7 +102,7 @@ void TimedCodeWriter::join_register(std::uint8_t name, BlockTiming::Latency late
 }
 
 /// When the data of a store is known. As CoreClock::store_ready() does it.
-void TimedCodeWriter::write_ready(const BlockTiming& timing, std::size_t store) {
+void ReplayCodeWriter::write_ready(const BlockTiming& timing, std::size_t store) {
   const std::size_t lane = timing.store_lane(store) - timing.result_lanes();
   write_start(timing.events_of(0)[lane]);
   std::size_t row = 0;
@@ -114,7 +115,7 @@ void TimedCodeWriter::write_ready(const BlockTiming& timing, std::size_t store) 
 
 /// When what is older in the block is complete. As CoreClock::store_retires() does it; but a register is ready before
 /// all that is older than the block is complete, and of the store before it is known.
-void TimedCodeWriter::write_older(const BlockTiming& timing, std::size_t store) {
+void ReplayCodeWriter::write_older(const BlockTiming& timing, std::size_t store) {
   const bool first = known_older_ == kNoStore;
   const std::size_t lane = timing.older_lane(store) - timing.result_lanes();
   const std::size_t known = first ? lane : timing.older_lane(known_older_) - timing.result_lanes();
@@ -142,14 +143,14 @@ void TimedCodeWriter::write_older(const BlockTiming& timing, std::size_t store) 
   code_.store(ZS_STATE(older), kRax, kDword);
 }
 
-void TimedCodeWriter::write_conditional(const SimpleBlock& block) {
+void ReplayCodeWriter::write_conditional(const SimpleBlock& block) {
   code_.constant(kRsi, block.hash);
   code_.constant(kRdx, block.footprint | (block.taken ? 1U << 16 : 0U));
-  code_.call(routines_.conditional);
+  code_.call(places_.timed.conditional);
 }
 
 /// As CoreClock::end() does it.
-void TimedCodeWriter::write_passing(const BlockTiming& timing) {
+void ReplayCodeWriter::write_passing(const BlockTiming& timing) {
   code_.operate(kCmp, ZS_CLOCK(block), 0);
   ask_if(kNotEqual, Callout::End);
   code_.load(kRdx, ZS_CLOCK(now));
@@ -165,13 +166,13 @@ void TimedCodeWriter::write_passing(const BlockTiming& timing) {
   charge(SlotCause::RetiredMicrocode, microcode);
   write_bound(timing);
   code_.store(ZS_CLOCK(now), kRdx);
-  code_.call(routines_.in_flight);
+  code_.call(places_.timed.in_flight);
   add(ZS_CLOCK(slots), timing.slots());
 }
 
 /// Time passes by what delivers the block. As CoreClock::bound() does it: which block came before is known but for the
 /// path's first.
-void TimedCodeWriter::write_bound(const BlockTiming& timing) {
+void ReplayCodeWriter::write_bound(const BlockTiming& timing) {
   if (which_ != 0 && plan_.segments[which_ - 1].timing->id() == timing.id()) {
     write_time(timing, timing.looped());
     return;
@@ -181,14 +182,14 @@ void TimedCodeWriter::write_bound(const BlockTiming& timing) {
     elsewhere_.push_back({code_.jump_later(kEqual), nullptr, &timing, &timing.looped(), false});
   }
   code_.store_constant_dword(ZS_CLOCK(last_block), timing.id());
-  if (core_.uop_cache_width == 0) {
+  if (places_.core.uop_cache_width == 0) {
     write_time(timing, timing.decoded());
   } else {
     code_.load(kRcx, ZS_CLOCK(filled_at));
     code_.address(kRdi, {kRcx, static_cast<std::int64_t>(sizeof(std::uint64_t)) * timing.id()});
     code_.load(kRcx, ZS_CLOCK(filled));
     code_.operate(kSub, kRcx, Memory{kRdi});
-    code_.operate(kCmp, kRcx, static_cast<std::int32_t>(core_.uop_cache_slots));
+    code_.operate(kCmp, kRcx, static_cast<std::int32_t>(places_.core.uop_cache_slots));
     elsewhere_.push_back({code_.jump_later(kNotBelow), nullptr, &timing, &timing.decoded(), true});
     write_time(timing, timing.cached());
   }
@@ -198,7 +199,7 @@ void TimedCodeWriter::write_bound(const BlockTiming& timing) {
 }
 
 /// kRdx: the end of a block that takes that, of which kRdx was the start. kRsi: the account.
-void TimedCodeWriter::write_time(const BlockTiming& timing, const BlockBound& bound) {
+void ReplayCodeWriter::write_time(const BlockTiming& timing, const BlockBound& bound) {
   const BlockBound& work = timing.executed();
   if (work.units > bound.units) {
     code_.store_constant(ZS_CLOCK(executed_behind), static_cast<std::int32_t>(timing.scheduler_units()));
@@ -209,14 +210,14 @@ void TimedCodeWriter::write_time(const BlockTiming& timing, const BlockBound& bo
 }
 
 /// kRsi: the account.
-void TimedCodeWriter::charge(SlotCause cause, std::uint32_t units) {
+void ReplayCodeWriter::charge(SlotCause cause, std::uint32_t units) {
   static_assert(sizeof(SlotCause) == 1);
   const std::size_t at = offsetof(SlotAccount, units) + sizeof(std::uint64_t) * static_cast<std::size_t>(cause);
   add({kRsi, static_cast<std::int64_t>(at)}, units);
 }
 
 /// kRdx: the block's start; kRax: when it is complete, behind it.
-void TimedCodeWriter::write_results(const BlockTiming& timing) {
+void ReplayCodeWriter::write_results(const BlockTiming& timing) {
   const std::size_t lanes = timing.result_lanes(), vectors = lanes / kLanes;
   const auto cell = [](std::size_t number) {
     return Memory{kRcx, static_cast<std::int64_t>(sizeof(BlockTiming::Latency) * number)};
@@ -253,12 +254,12 @@ void TimedCodeWriter::write_results(const BlockTiming& timing) {
   }
 }
 
-void TimedCodeWriter::write_end() {
+void ReplayCodeWriter::write_end() {
   add(ZS_STATE(uops), plan_.uops);
   add(ZS_STATE(fused), plan_.fused);
 }
 
-void TimedCodeWriter::write_aside() {
+void ReplayCodeWriter::write_aside() {
   for (const Elsewhere& other : elsewhere_) {
     Assembler::aim(other.from, code_.here());
     if (other.fills) {  // kRcx, kRdi: as write_bound() leaves them
