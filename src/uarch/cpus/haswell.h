@@ -31,8 +31,6 @@ inline constexpr TimingParameters kHaswellTiming{
     .indexed_load_cycles = 1, .plain_address_ports = 1U << 7, .fusion = Fusion::Arithmetic, .eliminates_general_copies = true, .eliminates_vector_copies = true,
     .eliminates_zero_idioms = true, .popcnt_waits_for_destination = true, .lzcnt_waits_for_destination = true, .splits_indexed_operands = true};
 
-// clang-format on
-
 static_assert(inconsistency(kHaswellBranch) == nullptr && inconsistency(kHaswellTiming) == nullptr);
 
 /// Haswell client (06_3CH), one thread per core.
@@ -49,52 +47,29 @@ static_assert(inconsistency(kHaswellBranch) == nullptr && inconsistency(kHaswell
 inline constexpr CoreModel kHaswell1{
     .name = "haswell@1",
     .description = "Intel Core i7-4770, Haswell client",
-    .memory =
-        {
-            .l1i = {.bytes = 32_KiB, .ways = 8, .load_to_use_cycles = 4, .policy = policy("tree-plru")},
-            .l1d = {.bytes = 32_KiB, .ways = 8, .load_to_use_cycles = 4, .policy = policy("tree-plru")},
-            .l2 = {.bytes = 256_KiB, .ways = 8, .load_to_use_cycles = 12, .policy = policy("tree-plru")},
-            .llc = {.bytes = 8_MiB,
-                    .ways = 16,
-                    .load_to_use_cycles = 38,
-                    .policy = policy("qlru_h11_m1_r0_u0"),
-                    .hashed = true},
-            .llc_role = LlcRole::Inclusive,
-            .itlb = {.entries_4k = 128, .ways_4k = 8, .entries_2m = 8, .ways_2m = 8},
-            .dtlb = {.entries_4k = 64, .ways_4k = 4, .entries_2m = 32, .ways_2m = 4},
-            .stlb = {.entries_4k = 1024, .ways_4k = 8, .shared_2m = true},
-            .stlb_hit_cycles = 8,
-            .pde_cache = 32,
-            .page_walkers = 1,
-            .fill_buffers = 10,
-            .superqueue = 16,
-            .store_buffer = 42,
-            .store_retire_cycles = 35,
-            .snoop_hit_cycles = 43,
-            .hitm_cycles = 60,
-            .dram_cycles = 245,
-            .dram_row_percent = 85,
-            .l2_gap_cycles = 2,
-            .llc_gap_cycles = 3,
-            .dram_gap_cycles = 12,
-            .forward_cycles = 5,
-            .blocked_forward_cycles = 11,
-            .alias_cycles = 5,
-            .split_cycles = 7,
-            .page_split_cycles = 100,
-            .lock_cycles = 19,
-            .split_lock_cycles = kSplitLockCycles,
-            .retired = arch::kHaswell1.retired_accesses,
-            .prefetch = {.next_line = true,
-                         .ip_stride = true,
-                         .ip_stride_waits = true,
-                         .adjacent = true,
-                         .streamer_lines = 4,
-                         .streamer_distance = 20,
-                         .streamer_training = 3},
-        },
+    .memory = {
+        .l1i = {.bytes = 32_KiB, .ways = 8, .load_to_use_cycles = 4, .policy = policy("tree-plru")},
+        .l1d = {.bytes = 32_KiB, .ways = 8, .load_to_use_cycles = 4, .policy = policy("tree-plru")},
+        .l2 = {.bytes = 256_KiB, .ways = 8, .load_to_use_cycles = 12, .policy = policy("tree-plru")},
+        .llc = {.bytes = 8_MiB, .ways = 16, .load_to_use_cycles = 38, .policy = policy("qlru_h11_m1_r0_u0"),
+                .hashed = true},
+        .llc_role = LlcRole::Inclusive,
+        .itlb = {.entries_4k = 128, .ways_4k = 8, .entries_2m = 8, .ways_2m = 8},
+        .dtlb = {.entries_4k = 64, .ways_4k = 4, .entries_2m = 32, .ways_2m = 4},
+        .stlb = {.entries_4k = 1024, .ways_4k = 8, .shared_2m = true},
+        .stlb_hit_cycles = 8, .pde_cache = 32, .page_walkers = 1, .fill_buffers = 10, .superqueue = 16,
+        .store_buffer = 42, .store_retire_cycles = 35, .snoop_hit_cycles = 43, .hitm_cycles = 60,
+        .dram_cycles = 245, .dram_row_percent = 85, .l2_gap_cycles = 2, .llc_gap_cycles = 3,
+        .dram_gap_cycles = 12, .forward_cycles = 5, .blocked_forward_cycles = 11, .alias_cycles = 5,
+        .split_cycles = 7, .page_split_cycles = 100, .lock_cycles = 19, .split_lock_cycles = kSplitLockCycles,
+        .retired = arch::kHaswell1.retired_accesses,
+        .prefetch = {.next_line = true, .ip_stride = true, .ip_stride_waits = true, .adjacent = true,
+                     .streamer_lines = 4, .streamer_distance = 20, .streamer_training = 3},
+    },
     .branch = kHaswellBranch,
     .timing = kHaswellTiming,
 };
+
+// clang-format on
 
 }  // namespace zs::uarch

@@ -23,8 +23,6 @@ inline constexpr TimingParameters kSkylakeServerTiming{
     .indexed_load_cycles = 1, .plain_address_ports = 1U << 7, .fusion = Fusion::Arithmetic, .eliminates_general_copies = true, .eliminates_vector_copies = true,
     .eliminates_zero_idioms = true, .popcnt_waits_for_destination = true, .splits_indexed_operands = true};
 
-// clang-format on
-
 static_assert(inconsistency(kSkylakeServerBranch) == nullptr && inconsistency(kSkylakeServerTiming) == nullptr);
 
 /// Skylake server (06_55H stepping 4), one thread per core.
@@ -42,52 +40,29 @@ static_assert(inconsistency(kSkylakeServerBranch) == nullptr && inconsistency(kS
 inline constexpr CoreModel kSkylakeServer1{
     .name = "skylake-server@1",
     .description = "Intel Xeon Platinum 8160, Skylake server",
-    .memory =
-        {
-            .l1i = {.bytes = 32_KiB, .ways = 8, .load_to_use_cycles = 4, .policy = policy("tree-plru")},
-            .l1d = {.bytes = 32_KiB, .ways = 8, .load_to_use_cycles = 4, .policy = policy("tree-plru")},
-            .l2 = {.bytes = 1_MiB, .ways = 16, .load_to_use_cycles = 14, .policy = policy("qlru_h00_m1_r2_u1")},
-            .llc = {.bytes = 33_MiB,
-                    .ways = 11,
-                    .load_to_use_cycles = 71,
-                    .policy = policy("qlru_h11_m1_r0_u0"),
-                    .hashed = true},
-            .llc_role = LlcRole::Victim,
-            .itlb = {.entries_4k = 128, .ways_4k = 8, .entries_2m = 8, .ways_2m = 8},
-            .dtlb = {.entries_4k = 64, .ways_4k = 4, .entries_2m = 32, .ways_2m = 4},
-            .stlb = {.entries_4k = 1536, .ways_4k = 12, .shared_2m = true},
-            .stlb_hit_cycles = 9,
-            .pde_cache = 32,
-            .page_walkers = 2,
-            .fill_buffers = 12,
-            .superqueue = 32,
-            .store_buffer = 56,
-            .store_retire_cycles = 35,
-            .snoop_hit_cycles = 174,
-            .hitm_cycles = 174,
-            .dram_cycles = 275,
-            .dram_row_percent = 85,
-            .l2_gap_cycles = 2,
-            .llc_gap_cycles = 2,
-            .dram_gap_cycles = 6,
-            .forward_cycles = 5,
-            .blocked_forward_cycles = 11,
-            .alias_cycles = 5,
-            .split_cycles = 7,
-            .page_split_cycles = 5,
-            .lock_cycles = 19,
-            .split_lock_cycles = kSplitLockCycles,
-            .retired = arch::kSkylakeServer1.retired_accesses,
-            .prefetch = {.next_line = true,
-                         .ip_stride = true,
-                         .ip_stride_waits = true,
-                         .adjacent = true,
-                         .streamer_lines = 3,
-                         .streamer_distance = 20,
-                         .streamer_training = 3},
-        },
+    .memory = {
+        .l1i = {.bytes = 32_KiB, .ways = 8, .load_to_use_cycles = 4, .policy = policy("tree-plru")},
+        .l1d = {.bytes = 32_KiB, .ways = 8, .load_to_use_cycles = 4, .policy = policy("tree-plru")},
+        .l2 = {.bytes = 1_MiB, .ways = 16, .load_to_use_cycles = 14, .policy = policy("qlru_h00_m1_r2_u1")},
+        .llc = {.bytes = 33_MiB, .ways = 11, .load_to_use_cycles = 71, .policy = policy("qlru_h11_m1_r0_u0"),
+                .hashed = true},
+        .llc_role = LlcRole::Victim,
+        .itlb = {.entries_4k = 128, .ways_4k = 8, .entries_2m = 8, .ways_2m = 8},
+        .dtlb = {.entries_4k = 64, .ways_4k = 4, .entries_2m = 32, .ways_2m = 4},
+        .stlb = {.entries_4k = 1536, .ways_4k = 12, .shared_2m = true},
+        .stlb_hit_cycles = 9, .pde_cache = 32, .page_walkers = 2, .fill_buffers = 12, .superqueue = 32,
+        .store_buffer = 56, .store_retire_cycles = 35, .snoop_hit_cycles = 174, .hitm_cycles = 174,
+        .dram_cycles = 275, .dram_row_percent = 85, .l2_gap_cycles = 2, .llc_gap_cycles = 2,
+        .dram_gap_cycles = 6, .forward_cycles = 5, .blocked_forward_cycles = 11, .alias_cycles = 5,
+        .split_cycles = 7, .page_split_cycles = 5, .lock_cycles = 19, .split_lock_cycles = kSplitLockCycles,
+        .retired = arch::kSkylakeServer1.retired_accesses,
+        .prefetch = {.next_line = true, .ip_stride = true, .ip_stride_waits = true, .adjacent = true,
+                     .streamer_lines = 3, .streamer_distance = 20, .streamer_training = 3},
+    },
     .branch = kSkylakeServerBranch,
     .timing = kSkylakeServerTiming,
 };
+
+// clang-format on
 
 }  // namespace zs::uarch

@@ -29,8 +29,6 @@ inline constexpr TimingParameters kWestmereTiming{
     .mispredict_cycles = 17, .resteer_cycles = 12, .microcode_cycles = 3, .load_ports = 1U << 2, .vector_load_cycles = 2,
     .fusion = Fusion::CompareAndTest};
 
-// clang-format on
-
 static_assert(inconsistency(kWestmereBranch) == nullptr && inconsistency(kWestmereTiming) == nullptr);
 
 /// Westmere client (06_25H), one thread per core.
@@ -46,48 +44,28 @@ static_assert(inconsistency(kWestmereBranch) == nullptr && inconsistency(kWestme
 inline constexpr CoreModel kWestmere1{
     .name = "westmere@1",
     .description = "Intel Core i5-650, Westmere client with its memory controller on the second die",
-    .memory =
-        {
-            .l1i = {.bytes = 32_KiB, .ways = 4, .load_to_use_cycles = 4, .policy = policy("tree-plru")},
-            .l1d = {.bytes = 32_KiB, .ways = 8, .load_to_use_cycles = 4, .policy = policy("tree-plru")},
-            .l2 = {.bytes = 256_KiB, .ways = 8, .load_to_use_cycles = 10, .policy = policy("tree-plru")},
-            .llc = {.bytes = 4_MiB, .ways = 16, .load_to_use_cycles = 48, .policy = policy("bit-plru")},
-            .llc_role = LlcRole::Inclusive,
-            .itlb = {.entries_4k = 128, .ways_4k = 4, .entries_2m = 7, .ways_2m = 7},
-            .dtlb = {.entries_4k = 64, .ways_4k = 4, .entries_2m = 32, .ways_2m = 4},
-            .stlb = {.entries_4k = 512, .ways_4k = 4},
-            .stlb_hit_cycles = 7,
-            .pde_cache = 32,
-            .page_walkers = 1,
-            .fill_buffers = 10,
-            .superqueue = 16,
-            .store_buffer = 32,
-            .store_retire_cycles = 35,
-            .snoop_hit_cycles = 65,
-            .hitm_cycles = 75,
-            .dram_cycles = 325,
-            .dram_row_percent = 85,
-            .l2_gap_cycles = 2,
-            .llc_gap_cycles = 3,
-            .dram_gap_cycles = 14,
-            .forward_cycles = 5,
-            .blocked_forward_cycles = 12,
-            .alias_cycles = 5,
-            .split_cycles = 7,
-            .page_split_cycles = 100,
-            .lock_cycles = 20,
-            .split_lock_cycles = kSplitLockCycles,
-            .retired = arch::kWestmere1.retired_accesses,
-            .prefetch = {.next_line = true,
-                         .ip_stride = true,
-                         .ip_stride_waits = true,
-                         .adjacent = true,
-                         .streamer_lines = 4,
-                         .streamer_distance = 20,
-                         .streamer_training = 3},
-        },
+    .memory = {
+        .l1i = {.bytes = 32_KiB, .ways = 4, .load_to_use_cycles = 4, .policy = policy("tree-plru")},
+        .l1d = {.bytes = 32_KiB, .ways = 8, .load_to_use_cycles = 4, .policy = policy("tree-plru")},
+        .l2 = {.bytes = 256_KiB, .ways = 8, .load_to_use_cycles = 10, .policy = policy("tree-plru")},
+        .llc = {.bytes = 4_MiB, .ways = 16, .load_to_use_cycles = 48, .policy = policy("bit-plru")},
+        .llc_role = LlcRole::Inclusive,
+        .itlb = {.entries_4k = 128, .ways_4k = 4, .entries_2m = 7, .ways_2m = 7},
+        .dtlb = {.entries_4k = 64, .ways_4k = 4, .entries_2m = 32, .ways_2m = 4},
+        .stlb = {.entries_4k = 512, .ways_4k = 4},
+        .stlb_hit_cycles = 7, .pde_cache = 32, .page_walkers = 1, .fill_buffers = 10, .superqueue = 16,
+        .store_buffer = 32, .store_retire_cycles = 35, .snoop_hit_cycles = 65, .hitm_cycles = 75,
+        .dram_cycles = 325, .dram_row_percent = 85, .l2_gap_cycles = 2, .llc_gap_cycles = 3,
+        .dram_gap_cycles = 14, .forward_cycles = 5, .blocked_forward_cycles = 12, .alias_cycles = 5,
+        .split_cycles = 7, .page_split_cycles = 100, .lock_cycles = 20, .split_lock_cycles = kSplitLockCycles,
+        .retired = arch::kWestmere1.retired_accesses,
+        .prefetch = {.next_line = true, .ip_stride = true, .ip_stride_waits = true, .adjacent = true,
+                     .streamer_lines = 4, .streamer_distance = 20, .streamer_training = 3},
+    },
     .branch = kWestmereBranch,
     .timing = kWestmereTiming,
 };
+
+// clang-format on
 
 }  // namespace zs::uarch

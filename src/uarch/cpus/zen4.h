@@ -27,8 +27,6 @@ inline constexpr TimingParameters kZen4Timing{
     .fusion = Fusion::Arithmetic, .eliminates_general_copies = true, .eliminates_vector_copies = true,
     .eliminates_zero_idioms = true};
 
-// clang-format on
-
 static_assert(inconsistency(kZen4Branch) == nullptr && inconsistency(kZen4Timing) == nullptr);
 
 /// Zen 4 (19_61H), one thread per core, the cores of one complex.
@@ -45,47 +43,27 @@ static_assert(inconsistency(kZen4Branch) == nullptr && inconsistency(kZen4Timing
 inline constexpr CoreModel kZen4V1{
     .name = "zen4@1",
     .description = "AMD Ryzen 9 7950X, Zen 4, one core complex",
-    .memory =
-        {
-            .l1i = {.bytes = 32_KiB, .ways = 8, .load_to_use_cycles = 4, .policy = policy("tree-plru")},
-            .l1d = {.bytes = 32_KiB, .ways = 8, .load_to_use_cycles = 4, .policy = policy("tree-plru")},
-            .l2 = {.bytes = 1_MiB, .ways = 8, .load_to_use_cycles = 14, .policy = policy("tree-plru")},
-            .llc = {.bytes = 32_MiB, .ways = 16, .load_to_use_cycles = 50, .policy = policy("srrip")},
-            .llc_role = LlcRole::Victim,
-            .l2_includes_l1 = true,
-            .itlb = {.entries_4k = 64, .ways_4k = 64, .shared_2m = true},
-            .dtlb = {.entries_4k = 72, .ways_4k = 72, .shared_2m = true},
-            .stlb = {.entries_4k = 3072, .ways_4k = 8, .shared_2m = true},
-            .stlb_hit_cycles = 7,
-            .pde_cache = 64,
-            .page_walkers = 6,
-            .fill_buffers = 24,
-            .superqueue = 48,
-            .store_buffer = 64,
-            .store_retire_cycles = 35,
-            .snoop_hit_cycles = 80,
-            .hitm_cycles = 100,
-            .dram_cycles = 370,
-            .dram_row_percent = 85,
-            .l2_gap_cycles = 2,
-            .llc_gap_cycles = 2,
-            .dram_gap_cycles = 10,
-            .forward_cycles = 7,
-            .blocked_forward_cycles = 13,
-            .split_cycles = 1,
-            .lock_cycles = 17,
-            .split_lock_cycles = kSplitLockCycles,
-            .renames_memory = true,
-            .prefetch = {.next_line = true,
-                         .ip_stride = true,
-                         .ip_stride_ahead = 16,
-                         .streamer_lines = 4,
-                         .streamer_distance = 20,
-                         .streamer_training = 2,
-                         .streamer_sees_prefetches = false},
-        },
+    .memory = {
+        .l1i = {.bytes = 32_KiB, .ways = 8, .load_to_use_cycles = 4, .policy = policy("tree-plru")},
+        .l1d = {.bytes = 32_KiB, .ways = 8, .load_to_use_cycles = 4, .policy = policy("tree-plru")},
+        .l2 = {.bytes = 1_MiB, .ways = 8, .load_to_use_cycles = 14, .policy = policy("tree-plru")},
+        .llc = {.bytes = 32_MiB, .ways = 16, .load_to_use_cycles = 50, .policy = policy("srrip")},
+        .llc_role = LlcRole::Victim, .l2_includes_l1 = true,
+        .itlb = {.entries_4k = 64, .ways_4k = 64, .shared_2m = true},
+        .dtlb = {.entries_4k = 72, .ways_4k = 72, .shared_2m = true},
+        .stlb = {.entries_4k = 3072, .ways_4k = 8, .shared_2m = true},
+        .stlb_hit_cycles = 7, .pde_cache = 64, .page_walkers = 6, .fill_buffers = 24, .superqueue = 48,
+        .store_buffer = 64, .store_retire_cycles = 35, .snoop_hit_cycles = 80, .hitm_cycles = 100,
+        .dram_cycles = 370, .dram_row_percent = 85, .l2_gap_cycles = 2, .llc_gap_cycles = 2,
+        .dram_gap_cycles = 10, .forward_cycles = 7, .blocked_forward_cycles = 13, .split_cycles = 1,
+        .lock_cycles = 17, .split_lock_cycles = kSplitLockCycles, .renames_memory = true,
+        .prefetch = {.next_line = true, .ip_stride = true, .ip_stride_ahead = 16, .streamer_lines = 4,
+                     .streamer_distance = 20, .streamer_training = 2, .streamer_sees_prefetches = false},
+    },
     .branch = kZen4Branch,
     .timing = kZen4Timing,
 };
+
+// clang-format on
 
 }  // namespace zs::uarch

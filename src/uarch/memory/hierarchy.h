@@ -180,49 +180,14 @@ class Hierarchy final : public Paging<Parts> {
   }
 
  private:
-  using Base::contended_;
-  using Base::cores_;
-  using Base::count;
-  using Base::directory_;
-  using Base::enter;
-  using Base::expect_code;
-  using Base::first_tlb;
-  using Base::forget_code;
-  using Base::invalidate_everywhere;
-  using Base::large_pages_;
-  using Base::left_silently;
-  using Base::memory_line;
-  using Base::pages_;
-  using Base::parameters_;
-  using Base::prefetch_;
-  using Base::prefetch_into_l2;
-  using Base::remember_line;
-  using Base::request;
-  using Base::sample_;
-  using Base::several_;
-  using Base::stale_;
-  using Base::translate;
-  using Base::under_way;
-  using Base::wait_for_fill_buffer;
-  using MemorySystem::counts_;
-  using MemorySystem::filters_;
-  using MemorySystem::forwarding_;
-  using MemorySystem::kNone;
-  using MemorySystem::sharing_;
-  using typename Base::Arrival;
-  using typename Base::Core;
-  using typename Base::L1;
-  using typename Base::L1i;
-  using typename Base::L2;
-  using typename Base::Llc;
-  using typename Base::Request;
-  using typename Base::Side;
-  using typename Base::TlbType;
-  using typename Base::Translated;
-  using typename Base::Use;
-  using typename Base::Used;
   using Filter = MemorySystem::Filter;
-  using CoherentLevels<Parts>::stores_of;
+  using Base::contended_, Base::cores_, Base::count, Base::enter, Base::expect_code, Base::first_tlb, Base::forget_code,
+      Base::invalidate_everywhere, Base::large_pages_, Base::left_silently, Base::memory_line, Base::pages_,
+      Base::parameters_, Base::prefetch_into_l2, Base::remember_line, Base::request, Base::sample_, Base::several_,
+      Base::stale_, Base::translate, Base::under_way, Base::wait_for_fill_buffer, MemorySystem::filters_,
+      MemorySystem::forwarding_, MemorySystem::sharing_, CoherentLevels<Parts>::stores_of;
+  using typename Base::Arrival, typename Base::Core, typename Base::L1, typename Base::L1i, typename Base::L2,
+      typename Base::Request, typename Base::Side, typename Base::Translated, typename Base::Use, typename Base::Used;
 
   /// What the inline path needs of the core's structures.
   void show_inline_path(unsigned core) {

@@ -18,22 +18,11 @@ template <typename Parts>
 class Paging : public PrivateLevels<Parts> {
  protected:
   using Base = PrivateLevels<Parts>;
-  using Base::Base;
   using Filter = MemorySystem::Filter;
-  using MemorySystem::filters_;
-  using MemorySystem::kNone;
-  using typename Base::Core;
-  using typename Base::Side;
-  using typename Base::TlbType;
-  using typename Base::Translated;
-  using typename Base::Use;
-  using typename CoherentLevels<Parts>::WalkEvents;
-  using CoherentLevels<Parts>::kWalkEvents;
-  using Base::cores_;
-  using Base::count;
-  using Base::large_pages_;
-  using Base::pages_;
-  using Base::parameters_;
+  using Base::Base, MemorySystem::filters_, MemorySystem::kNone, CoherentLevels<Parts>::kWalkEvents, Base::cores_,
+      Base::count, Base::large_pages_, Base::pages_, Base::parameters_;
+  using typename Base::Core, typename Base::Side, typename Base::TlbType, typename Base::Translated, typename Base::Use,
+      typename CoherentLevels<Parts>::WalkEvents;
 
   Translated translate(unsigned core, std::uint64_t page, std::uint64_t now, Side side) {
     return translate(core, page, now, side, first_tlb(*cores_[core], side).find(page, false));

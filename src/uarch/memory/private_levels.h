@@ -15,52 +15,13 @@ template <typename Parts>
 class PrivateLevels : public CoherentLevels<Parts> {
  protected:
   using Base = CoherentLevels<Parts>;
-  using Base::add_fill;
-  using Base::ask_beyond_l2;
-  using Base::Base;
-  using Base::contended_;
-  using Base::cores_;
-  using Base::count;
-  using Base::directory_;
-  using Base::enter;
-  using Base::forget_fill;
-  using Base::is_load;
-  using Base::kL2Events;
-  using Base::large_pages_;
-  using Base::left_silently;
-  using Base::llc_;
-  using Base::pages_;
-  using Base::parameters_;
-  using Base::prefetch_;
-  using Base::remember_line;
-  using Base::request_of;
-  using Base::sample_;
-  using Base::several_;
-  using Base::stale_;
-  using Base::take_from_l1;
-  using Base::under_way;
-  using Base::upgrade;
-  using Base::wait_for_fill_buffer;
-  using Base::whence_of;
-  using Base::write_to_llc;
-  using Base::writes;
-  using MemorySystem::counts_;
-  using MemorySystem::filters_;
-  using MemorySystem::forwarding_;
-  using MemorySystem::kNone;
-  using typename Base::Arrival;
-  using typename Base::Core;
-  using typename Base::HitMiss;
-  using typename Base::L1;
-  using typename Base::L1i;
-  using typename Base::L2;
-  using typename Base::Llc;
-  using typename Base::Request;
-  using typename Base::Side;
-  using typename Base::TlbType;
-  using typename Base::Translated;
-  using typename Base::Use;
-  using typename Base::Used;
+  using Base::add_fill, Base::ask_beyond_l2, Base::Base, Base::contended_, Base::cores_, Base::count, Base::directory_,
+      Base::forget_fill, Base::is_load, Base::kL2Events, Base::left_silently, Base::parameters_, Base::prefetch_,
+      Base::remember_line, Base::request_of, Base::sample_, Base::several_, Base::stale_, Base::take_from_l1,
+      Base::under_way, Base::upgrade, Base::wait_for_fill_buffer, Base::whence_of, Base::write_to_llc, Base::writes,
+      MemorySystem::kNone;
+  using typename Base::Arrival, typename Base::Core, typename Base::HitMiss, typename Base::L1, typename Base::L2,
+      typename Base::Request, typename Base::Use, typename Base::Used;
 
   /// One line through L1D. linear: kNone for page walks, which have none.
   template <Use kUse>

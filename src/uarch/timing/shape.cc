@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <initializer_list>
 
 namespace zs::uarch {
 namespace {
@@ -75,82 +76,47 @@ struct Trait {
 };
 
 struct TraitRow {
-  ZydisMnemonic mnemonic;
   Trait trait;
+  std::initializer_list<ZydisMnemonic> of;
 };
 
 // source: Optimization manual, "Macro-Fusion", "Zero idioms", "Move elimination"; SDM vol. 2 for the scalars that
 // merge.
 constexpr TraitRow kTraits[] = {
-    {ZYDIS_MNEMONIC_TEST, {.fusion = FusionHead::Test}},
-    {ZYDIS_MNEMONIC_AND, {.fusion = FusionHead::Test}},
-    {ZYDIS_MNEMONIC_CMP, {.fusion = FusionHead::Compare}},
-    {ZYDIS_MNEMONIC_ADD, {.fusion = FusionHead::Compare}},
-    {ZYDIS_MNEMONIC_SUB, {.fusion = FusionHead::Compare, .zero_idiom = true}},
-    {ZYDIS_MNEMONIC_INC, {.fusion = FusionHead::Increment}},
-    {ZYDIS_MNEMONIC_DEC, {.fusion = FusionHead::Increment}},
-    {ZYDIS_MNEMONIC_MOV, {.copy = CopyKind::General}},
-    {ZYDIS_MNEMONIC_MOVZX, {.copy = CopyKind::General}},
-    {ZYDIS_MNEMONIC_MOVAPS, {.copy = CopyKind::Vector}},
-    {ZYDIS_MNEMONIC_MOVAPD, {.copy = CopyKind::Vector}},
-    {ZYDIS_MNEMONIC_MOVUPS, {.copy = CopyKind::Vector}},
-    {ZYDIS_MNEMONIC_MOVUPD, {.copy = CopyKind::Vector}},
-    {ZYDIS_MNEMONIC_MOVDQA, {.copy = CopyKind::Vector}},
-    {ZYDIS_MNEMONIC_MOVDQU, {.copy = CopyKind::Vector}},
-    {ZYDIS_MNEMONIC_VMOVAPS, {.copy = CopyKind::Vector}},
-    {ZYDIS_MNEMONIC_VMOVAPD, {.copy = CopyKind::Vector}},
-    {ZYDIS_MNEMONIC_VMOVUPS, {.copy = CopyKind::Vector}},
-    {ZYDIS_MNEMONIC_VMOVUPD, {.copy = CopyKind::Vector}},
-    {ZYDIS_MNEMONIC_VMOVDQA, {.copy = CopyKind::Vector}},
-    {ZYDIS_MNEMONIC_VMOVDQU, {.copy = CopyKind::Vector}},
-    {ZYDIS_MNEMONIC_VMOVDQA32, {.copy = CopyKind::Vector}},
-    {ZYDIS_MNEMONIC_VMOVDQA64, {.copy = CopyKind::Vector}},
-    {ZYDIS_MNEMONIC_VMOVDQU32, {.copy = CopyKind::Vector}},
-    {ZYDIS_MNEMONIC_VMOVDQU64, {.copy = CopyKind::Vector}},
-    {ZYDIS_MNEMONIC_XOR, {.zero_idiom = true}},
-    {ZYDIS_MNEMONIC_PXOR, {.zero_idiom = true}},
-    {ZYDIS_MNEMONIC_XORPS, {.zero_idiom = true}},
-    {ZYDIS_MNEMONIC_XORPD, {.zero_idiom = true}},
-    {ZYDIS_MNEMONIC_VPXOR, {.zero_idiom = true}},
-    {ZYDIS_MNEMONIC_VPXORD, {.zero_idiom = true}},
-    {ZYDIS_MNEMONIC_VPXORQ, {.zero_idiom = true}},
-    {ZYDIS_MNEMONIC_VXORPS, {.zero_idiom = true}},
-    {ZYDIS_MNEMONIC_VXORPD, {.zero_idiom = true}},
-    {ZYDIS_MNEMONIC_PSUBB, {.zero_idiom = true}},
-    {ZYDIS_MNEMONIC_PSUBW, {.zero_idiom = true}},
-    {ZYDIS_MNEMONIC_PSUBD, {.zero_idiom = true}},
-    {ZYDIS_MNEMONIC_PSUBQ, {.zero_idiom = true}},
-    {ZYDIS_MNEMONIC_PCMPGTB, {.zero_idiom = true}},
-    {ZYDIS_MNEMONIC_PCMPGTW, {.zero_idiom = true}},
-    {ZYDIS_MNEMONIC_PCMPGTD, {.zero_idiom = true}},
-    {ZYDIS_MNEMONIC_CVTSI2SD, {.merges = true}},
-    {ZYDIS_MNEMONIC_CVTSI2SS, {.merges = true}},
-    {ZYDIS_MNEMONIC_CVTSD2SS, {.merges = true}},
-    {ZYDIS_MNEMONIC_CVTSS2SD, {.merges = true}},
-    {ZYDIS_MNEMONIC_SQRTSD, {.merges = true}},
-    {ZYDIS_MNEMONIC_SQRTSS, {.merges = true}},
-    {ZYDIS_MNEMONIC_RCPSS, {.merges = true}},
-    {ZYDIS_MNEMONIC_RSQRTSS, {.merges = true}},
-    {ZYDIS_MNEMONIC_ROUNDSD, {.merges = true}},
-    {ZYDIS_MNEMONIC_ROUNDSS, {.merges = true}},
-    {ZYDIS_MNEMONIC_POPCNT, {.bit_count = BitCount::Ones}},
-    {ZYDIS_MNEMONIC_LZCNT, {.bit_count = BitCount::Zeros}},
-    {ZYDIS_MNEMONIC_TZCNT, {.bit_count = BitCount::Zeros}},
-    {ZYDIS_MNEMONIC_CPUID, {.serialising = true}},
-    {ZYDIS_MNEMONIC_MFENCE, {.serialising = true}},
-    {ZYDIS_MNEMONIC_LFENCE, {.serialising = true}},
-    {ZYDIS_MNEMONIC_RDTSCP, {.serialising = true}},
-    {ZYDIS_MNEMONIC_SYSCALL, {.serialising = true}},
-    {ZYDIS_MNEMONIC_CLFLUSH, {.touches_nothing = true}},
-    {ZYDIS_MNEMONIC_CLFLUSHOPT, {.touches_nothing = true}},
-    {ZYDIS_MNEMONIC_CLWB, {.touches_nothing = true}},
-    {ZYDIS_MNEMONIC_NOP, {.touches_nothing = true}},
+    {{.fusion = FusionHead::Test}, {ZYDIS_MNEMONIC_TEST, ZYDIS_MNEMONIC_AND}},
+    {{.fusion = FusionHead::Compare}, {ZYDIS_MNEMONIC_CMP, ZYDIS_MNEMONIC_ADD}},
+    {{.fusion = FusionHead::Compare, .zero_idiom = true}, {ZYDIS_MNEMONIC_SUB}},
+    {{.fusion = FusionHead::Increment}, {ZYDIS_MNEMONIC_INC, ZYDIS_MNEMONIC_DEC}},
+    {{.copy = CopyKind::General}, {ZYDIS_MNEMONIC_MOV, ZYDIS_MNEMONIC_MOVZX}},
+    {{.copy = CopyKind::Vector},
+     {ZYDIS_MNEMONIC_MOVAPS, ZYDIS_MNEMONIC_MOVAPD, ZYDIS_MNEMONIC_MOVUPS, ZYDIS_MNEMONIC_MOVUPD, ZYDIS_MNEMONIC_MOVDQA,
+      ZYDIS_MNEMONIC_MOVDQU, ZYDIS_MNEMONIC_VMOVAPS, ZYDIS_MNEMONIC_VMOVAPD, ZYDIS_MNEMONIC_VMOVUPS,
+      ZYDIS_MNEMONIC_VMOVUPD, ZYDIS_MNEMONIC_VMOVDQA, ZYDIS_MNEMONIC_VMOVDQU, ZYDIS_MNEMONIC_VMOVDQA32,
+      ZYDIS_MNEMONIC_VMOVDQA64, ZYDIS_MNEMONIC_VMOVDQU32, ZYDIS_MNEMONIC_VMOVDQU64}},
+    {{.zero_idiom = true},
+     {ZYDIS_MNEMONIC_XOR, ZYDIS_MNEMONIC_PXOR, ZYDIS_MNEMONIC_XORPS, ZYDIS_MNEMONIC_XORPD, ZYDIS_MNEMONIC_VPXOR,
+      ZYDIS_MNEMONIC_VPXORD, ZYDIS_MNEMONIC_VPXORQ, ZYDIS_MNEMONIC_VXORPS, ZYDIS_MNEMONIC_VXORPD, ZYDIS_MNEMONIC_PSUBB,
+      ZYDIS_MNEMONIC_PSUBW, ZYDIS_MNEMONIC_PSUBD, ZYDIS_MNEMONIC_PSUBQ, ZYDIS_MNEMONIC_PCMPGTB, ZYDIS_MNEMONIC_PCMPGTW,
+      ZYDIS_MNEMONIC_PCMPGTD}},
+    {{.merges = true},
+     {ZYDIS_MNEMONIC_CVTSI2SD, ZYDIS_MNEMONIC_CVTSI2SS, ZYDIS_MNEMONIC_CVTSD2SS, ZYDIS_MNEMONIC_CVTSS2SD,
+      ZYDIS_MNEMONIC_SQRTSD, ZYDIS_MNEMONIC_SQRTSS, ZYDIS_MNEMONIC_RCPSS, ZYDIS_MNEMONIC_RSQRTSS,
+      ZYDIS_MNEMONIC_ROUNDSD, ZYDIS_MNEMONIC_ROUNDSS}},
+    {{.bit_count = BitCount::Ones}, {ZYDIS_MNEMONIC_POPCNT}},
+    {{.bit_count = BitCount::Zeros}, {ZYDIS_MNEMONIC_LZCNT, ZYDIS_MNEMONIC_TZCNT}},
+    {{.serialising = true},
+     {ZYDIS_MNEMONIC_CPUID, ZYDIS_MNEMONIC_MFENCE, ZYDIS_MNEMONIC_LFENCE, ZYDIS_MNEMONIC_RDTSCP,
+      ZYDIS_MNEMONIC_SYSCALL}},
+    {{.touches_nothing = true},
+     {ZYDIS_MNEMONIC_CLFLUSH, ZYDIS_MNEMONIC_CLFLUSHOPT, ZYDIS_MNEMONIC_CLWB, ZYDIS_MNEMONIC_NOP}},
 };
 
 const Trait& trait_of(ZydisMnemonic mnemonic) {
   static const auto table = [] {
     std::array<Trait, ZYDIS_MNEMONIC_MAX_VALUE + 1> traits{};
-    for (const TraitRow& row : kTraits) traits[row.mnemonic] = row.trait;
+    for (const TraitRow& row : kTraits) {
+      for (const ZydisMnemonic mnemonic : row.of) traits[mnemonic] = row.trait;
+    }
     return traits;
   }();
   return table[mnemonic];
