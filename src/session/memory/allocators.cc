@@ -13,88 +13,38 @@ namespace zs::session {
 namespace {
 
 struct Row {
-  std::string_view name;
   AllocatorCall call;
+  std::string_view names;
 };
 
 // clang-format off
 constexpr Row kRows[] = {
     // C
-    {"malloc", AllocatorCall::Allocate},
-    {"calloc", AllocatorCall::AllocateArray},
-    {"realloc", AllocatorCall::Resize},
-    {"reallocarray", AllocatorCall::ResizeArray},
-    {"memalign", AllocatorCall::AllocateAfter},
-    {"aligned_alloc", AllocatorCall::AllocateAfter},
-    {"posix_memalign", AllocatorCall::AllocateInto},
-    {"valloc", AllocatorCall::Allocate},
-    {"pvalloc", AllocatorCall::Allocate},
-    {"free", AllocatorCall::Free},
-    {"cfree", AllocatorCall::Free},
-    {"free_sized", AllocatorCall::Free},
-    {"free_aligned_sized", AllocatorCall::Free},
+    {AllocatorCall::Allocate, "malloc valloc pvalloc"},
+    {AllocatorCall::AllocateArray, "calloc"},
+    {AllocatorCall::Resize, "realloc"},
+    {AllocatorCall::ResizeArray, "reallocarray"},
+    {AllocatorCall::AllocateAfter, "memalign aligned_alloc"},
+    {AllocatorCall::AllocateInto, "posix_memalign"},
+    {AllocatorCall::Free, "free cfree free_sized free_aligned_sized"},
     // C++: operator new and new[], plain, that do not throw, aligned, both; and as many deletes
-    {"_Znwm", AllocatorCall::Allocate},
-    {"_Znam", AllocatorCall::Allocate},
-    {"_ZnwmRKSt9nothrow_t", AllocatorCall::Allocate},
-    {"_ZnamRKSt9nothrow_t", AllocatorCall::Allocate},
-    {"_ZnwmSt11align_val_t", AllocatorCall::Allocate},
-    {"_ZnamSt11align_val_t", AllocatorCall::Allocate},
-    {"_ZnwmSt11align_val_tRKSt9nothrow_t", AllocatorCall::Allocate},
-    {"_ZnamSt11align_val_tRKSt9nothrow_t", AllocatorCall::Allocate},
-    {"_ZdlPv", AllocatorCall::Free},
-    {"_ZdaPv", AllocatorCall::Free},
-    {"_ZdlPvm", AllocatorCall::Free},
-    {"_ZdaPvm", AllocatorCall::Free},
-    {"_ZdlPvRKSt9nothrow_t", AllocatorCall::Free},
-    {"_ZdaPvRKSt9nothrow_t", AllocatorCall::Free},
-    {"_ZdlPvSt11align_val_t", AllocatorCall::Free},
-    {"_ZdaPvSt11align_val_t", AllocatorCall::Free},
-    {"_ZdlPvmSt11align_val_t", AllocatorCall::Free},
-    {"_ZdaPvmSt11align_val_t", AllocatorCall::Free},
-    {"_ZdlPvSt11align_val_tRKSt9nothrow_t", AllocatorCall::Free},
-    {"_ZdaPvSt11align_val_tRKSt9nothrow_t", AllocatorCall::Free},
+    {AllocatorCall::Allocate,
+        "_Znwm _Znam _ZnwmRKSt9nothrow_t _ZnamRKSt9nothrow_t _ZnwmSt11align_val_t _ZnamSt11align_val_t "
+        "_ZnwmSt11align_val_tRKSt9nothrow_t _ZnamSt11align_val_tRKSt9nothrow_t"},
+    {AllocatorCall::Free,
+        "_ZdlPv _ZdaPv _ZdlPvm _ZdaPvm _ZdlPvRKSt9nothrow_t _ZdaPvRKSt9nothrow_t _ZdlPvSt11align_val_t "
+        "_ZdaPvSt11align_val_t _ZdlPvmSt11align_val_t _ZdaPvmSt11align_val_t _ZdlPvSt11align_val_tRKSt9nothrow_t "
+        "_ZdaPvSt11align_val_tRKSt9nothrow_t"},
     // jemalloc's own interface
-    {"mallocx", AllocatorCall::Allocate},
-    {"rallocx", AllocatorCall::Resize},
-    {"dallocx", AllocatorCall::Free},
-    {"sdallocx", AllocatorCall::Free},
+    {AllocatorCall::Allocate, "mallocx"},
+    {AllocatorCall::Resize, "rallocx"},
+    {AllocatorCall::Free, "dallocx sdallocx"},
     // What programs put around malloc; who called it is what a reader wants to know
-    {"xmalloc", AllocatorCall::PassOn},
-    {"xzalloc", AllocatorCall::PassOn},
-    {"xcalloc", AllocatorCall::PassOn},
-    {"xnmalloc", AllocatorCall::PassOn},
-    {"xrealloc", AllocatorCall::PassOn},
-    {"xreallocarray", AllocatorCall::PassOn},
-    {"xstrdup", AllocatorCall::PassOn},
-    {"xstrndup", AllocatorCall::PassOn},
-    {"xmemdup", AllocatorCall::PassOn},
-    {"safe_malloc", AllocatorCall::PassOn},
-    {"safe_calloc", AllocatorCall::PassOn},
-    {"safe_realloc", AllocatorCall::PassOn},
-    {"Perl_safesysmalloc", AllocatorCall::PassOn},
-    {"Perl_safesyscalloc", AllocatorCall::PassOn},
-    {"Perl_safesysrealloc", AllocatorCall::PassOn},
-    {"PyMem_RawMalloc", AllocatorCall::PassOn},
-    {"PyMem_RawCalloc", AllocatorCall::PassOn},
-    {"PyMem_RawRealloc", AllocatorCall::PassOn},
-    {"PyMem_Malloc", AllocatorCall::PassOn},
-    {"PyMem_Calloc", AllocatorCall::PassOn},
-    {"PyMem_Realloc", AllocatorCall::PassOn},
-    {"g_malloc", AllocatorCall::PassOn},
-    {"g_malloc0", AllocatorCall::PassOn},
-    {"g_malloc_n", AllocatorCall::PassOn},
-    {"g_malloc0_n", AllocatorCall::PassOn},
-    {"g_try_malloc", AllocatorCall::PassOn},
-    {"g_realloc", AllocatorCall::PassOn},
-    {"g_realloc_n", AllocatorCall::PassOn},
-    {"g_strdup", AllocatorCall::PassOn},
-    {"g_strndup", AllocatorCall::PassOn},
-    {"strdup", AllocatorCall::PassOn},
-    {"strndup", AllocatorCall::PassOn},
-    {"__strdup", AllocatorCall::PassOn},
-    {"__strndup", AllocatorCall::PassOn},
-    {"wcsdup", AllocatorCall::PassOn},
+    {AllocatorCall::PassOn,
+        "xmalloc xzalloc xcalloc xnmalloc xrealloc xreallocarray xstrdup xstrndup xmemdup safe_malloc safe_calloc "
+        "safe_realloc Perl_safesysmalloc Perl_safesyscalloc Perl_safesysrealloc PyMem_RawMalloc PyMem_RawCalloc "
+        "PyMem_RawRealloc PyMem_Malloc PyMem_Calloc PyMem_Realloc g_malloc g_malloc0 g_malloc_n g_malloc0_n "
+        "g_try_malloc g_realloc g_realloc_n g_strdup g_strndup strdup strndup __strdup __strndup wcsdup"},
 };
 // clang-format on
 
@@ -107,7 +57,13 @@ constexpr std::uint64_t kMostNameBytes = std::uint64_t{256} << 20;
 const std::unordered_map<std::string_view, AllocatorCall>& calls_by_name() {
   static const auto* const calls = [] {
     auto* const made = new std::unordered_map<std::string_view, AllocatorCall>;
-    for (const Row& row : kRows) made->emplace(row.name, row.call);
+    for (const Row& row : kRows) {
+      for (std::string_view rest = row.names; !rest.empty();) {
+        const std::size_t end = std::min(rest.find(' '), rest.size());
+        made->emplace(rest.substr(0, end), row.call);
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+      }
+    }
     return made;
   }();
   return *calls;
