@@ -1,13 +1,14 @@
 // `zeroskid c2c report`: which lines threads take from each other, why, and what would end it.
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "cli/c2c/c2c_verb.h"
 #include "cli/c2c/shared_lines.h"
 #include "cli/c2c/sharing_fix.h"
-#include "cli/c2c/sharing_range.h"
 #include "cli/command/command_line.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"
@@ -18,9 +19,86 @@
 #include "report/c2c/range_text.h"
 #include "report/c2c/sharing_text.h"
 #include "report/text/header_text.h"
+#include "uarch/memory_parameters.h"
 
 namespace zs::cli {
 namespace {
+
+// How much of what a recording says of shared lines depends on how its threads happened to meet: the same lines in
+// recordings with other seeds of their schedule.
+
+class SharingRange {
+ public:
+  /// The first `wanted` lines of a recording, with fields and what they are (find_fix).
+  void add(const SharedLines& shared, std::size_t wanted);
+  /// Another recording of the same program, read as `like` says.
+  Result<void> add_recording(const std::string& path, const RecordingInput& like,
+                             const uarch::MemoryParameters& parameters);
+
+  const std::vector<report::ObjectRange>& objects() const { return objects_; }
+  std::size_t recordings() const { return recordings_; }
+
+ private:
+  report::ObjectRange& object_of(const report::SharedLine& line);
+
+  std::vector<report::ObjectRange> objects_;  // as they were met
+  std::size_t recordings_ = 0;
+};
+
+/// Threads have other numbers in each recording.
+std::string comparable(std::string objects) {
+  constexpr std::string_view kStack = "[stack] ";
+  for (std::size_t at = objects.find(kStack); at != std::string::npos; at = objects.find(kStack, at + 1)) {
+    const std::size_t digits = at + kStack.size();
+    const std::size_t end = std::min(objects.find_first_not_of("0123456789", digits), objects.size());
+    objects.erase(digits - 1, end - digits + 1);
+  }
+  return objects;
+}
+
+report::ObjectRange& SharingRange::object_of(const report::SharedLine& line) {
+  const std::string name = comparable(line.objects());
+  auto found = std::ranges::find(objects_, name, &report::ObjectRange::name);
+  if (found == objects_.end()) {
+    objects_.push_back({.name = name});
+    found = objects_.end() - 1;
+  }
+  found->recordings.resize(recordings_);
+  return *found;
+}
+
+void SharingRange::add(const SharedLines& shared, std::size_t wanted) {
+  ++recordings_;
+  for (std::size_t i = 0; i < std::min(wanted, shared.lines.size()); ++i) {
+    const report::SharedLine& line = shared.lines[i];
+    report::ObjectCounts& counts = object_of(line).recordings.back();
+    counts.hand_overs += line.log->hand_overs;
+    counts.hitm += line.log->hitm;
+    if (std::ranges::find(counts.kinds, line.sharing) == counts.kinds.end()) counts.kinds.push_back(line.sharing);
+  }
+  for (report::ObjectRange& object : objects_) object.recordings.resize(recordings_);
+}
+
+Result<void> SharingRange::add_recording(const std::string& path, const RecordingInput& like,
+                                         const uarch::MemoryParameters& parameters) {
+  RecordingInput input = like;
+  input.path = path;
+  const auto reader = profile::PerfDataReader::open(path, {.truncated = like.truncated});
+  if (!reader) return reader.error();
+  if (reader->sharing().empty())
+    return Error{path + ": it has no log of shared lines to compare", "record it with: zeroskid c2c record"};
+  profile::Symbolizer symbolizer(input.names());
+  symbolizer.expect(*reader);
+  profile::AddressSpaces spaces;
+  reader->for_each(profile::PerfDataReader::Order::Time, [&](const profile::Record& record) { spaces.apply(record); });
+  SharedLines shared;
+  if (auto read = read_shared_lines(*reader, shared); !read) return read.error();
+  const std::size_t wanted = shared.heavy();
+  name_fields(*reader, spaces, symbolizer, shared, wanted);
+  for (std::size_t i = 0; i < wanted; ++i) find_fix(shared.lines[i], parameters);
+  add(shared, wanted);
+  return {};
+}
 
 struct C2cReportOptions {
   RecordingInput input;

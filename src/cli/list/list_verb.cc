@@ -1,9 +1,13 @@
 // `zeroskid list`: which events there are, what their numbers are worth, and what a select word means.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "arch/cpu_model.h"
+#include "arch/metrics/metric.h"
 #include "cli/command/command_line.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/page.h"
@@ -13,12 +17,81 @@
 #include "cli/events/event_selection.h"
 #include "cli/list/known_errors.h"
 #include "cli/list/list_page.h"
-#include "cli/list/metric_list.h"
-#include "cli/list/model_list.h"
 #include "host/machine_facts.h"
+#include "report/text/json.h"
 
 namespace zs::cli {
 namespace {
+
+// What `zeroskid list models` prints: the CPU models that --model takes.
+
+/// Without their versions: the newest is meant then.
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const arch::CpuModel& model : arch::cpu_models()) names.emplace_back(model.name.substr(0, model.name.find('@')));
+  return names;
+}
+
+std::string model_list_page() {
+  constexpr const char* kLine = "{:<20} {:<5} {:>4}  {}\n";
+  std::string page = fmt::format(kLine, "MODEL", "PEBS", "LBR", "DESCRIPTION");
+  for (const arch::CpuModel& model : arch::cpu_models()) {
+    const std::string branches = model.has_lbr() ? std::to_string(model.lbr_entries) : "-";
+    page += fmt::format(kLine, model.name, model.has_pebs() ? "yes" : "-", branches, model.description);
+  }
+  return page;
+}
+
+/// One object: "models" with name, pebs, lbr_entries, description.
+std::string model_list_json() {
+  report::Json page;
+  page["models"] = report::Json::array();
+  for (const arch::CpuModel& model : arch::cpu_models()) {
+    page["models"].push_back({{"name", model.name},
+                              {"pebs", model.has_pebs()},
+                              {"lbr_entries", model.has_lbr() ? int{model.lbr_entries} : 0},
+                              {"description", model.description}});
+  }
+  return page.dump(2) + "\n";
+}
+
+// `zeroskid list metrics`: what -M takes.
+
+std::string metric_list_page(const arch::CpuModel& model) {
+  constexpr const char* kLine = "{:<24} {:<24} {:<28} {}\n";
+  std::string page = fmt::format(kLine, "METRIC", "GROUPS", "UNIT", "DESCRIPTION");
+  for (const arch::Metric& row : arch::metric_rows()) {
+    if (arch::has_metric(model, row)) page += fmt::format(kLine, row.name, row.groups, row.unit, row.description);
+  }
+  return page;
+}
+
+/// A line for each metric of the model: its name, groups, unit and what it is.
+std::vector<std::string> metric_names(const arch::CpuModel& model) {
+  std::vector<std::string> names;
+  for (const arch::Metric& row : arch::metric_rows()) {
+    if (arch::has_metric(model, row)) names.emplace_back(row.name);
+  }
+  return names;
+}
+
+/// One object: "cpu-model", and "metrics" with name, groups, unit, formula, description.
+std::string metric_list_json(const arch::CpuModel& model) {
+  report::Json page;
+  page["cpu-model"] = model.name;
+  page["metrics"] = report::Json::array();
+  for (const arch::Metric& row : arch::metric_rows()) {
+    if (!arch::has_metric(model, row)) continue;
+    report::Json line;
+    line["name"] = row.name;
+    line["groups"] = row.groups;
+    line["unit"] = row.unit;
+    line["formula"] = row.formula;
+    line["description"] = row.description;
+    page["metrics"].push_back(line);
+  }
+  return page.dump(2) + "\n";
+}
 
 constexpr int kNothingMatches = 1;
 constexpr ExitRow kListStatuses[] = {

@@ -3,13 +3,149 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 
-#include "machine/boot/boot_sector.h"
-#include "machine/boot/el_torito.h"
+#include "base/bytes.h"
+#include "base/result.h"
 
 namespace zs::machine {
 namespace {
+
+// What an ISO 9660 image says of how it boots: the boot record at sector 17 and the default entry of the catalog it
+// names.
+// Sectors here have 2048 bytes.
+// source: El Torito, Bootable CD-ROM Format Specification 1.0, "Boot Record Volume Descriptor", "Validation Entry",
+// "Initial/Default Entry".
+
+struct ElToritoEntry {
+  enum class Media : std::uint8_t { NoEmulation, Floppy1200, Floppy1440, Floppy2880, HardDisk };
+  Media media = Media::NoEmulation;
+  std::uint16_t segment = 0;       // where the BIOS loads to; 07C0H if the entry has 0
+  std::uint16_t load_sectors = 0;  // of 512 bytes
+  std::uint32_t first = 0;         // sector of the boot code, or of the emulated medium
+};
+
+constexpr std::size_t kSector = 2048, kFirstDescriptor = 16 * kSector, kBootRecord = 17 * kSector;
+
+std::string_view text(std::span<const std::byte> image, std::size_t at, std::size_t count) {
+  if (at > image.size() || count > image.size() - at) return {};
+  return {reinterpret_cast<const char*>(image.data() + at), count};
+}
+
+/// Whether the bytes have the volume descriptors of ISO 9660.
+bool is_iso9660(std::span<const std::byte> image) { return text(image, kFirstDescriptor + 1, 5) == "CD001"; }
+
+/// name  of the image, for messages
+Result<ElToritoEntry> el_torito_entry(std::span<const std::byte> image, const std::string& name) {
+  constexpr std::size_t kEntryBytes = 32;
+  constexpr std::uint8_t kValidation = 1, kBootable = 0x88;
+  constexpr char kHint[] =
+      "mkisofs, xorriso and grub-mkrescue make images that boot; --kernel takes a kernel out of one";
+  if (text(image, kBootRecord, kSector).empty() || text(image, kBootRecord + 1, 5) != "CD001" ||
+      value_at<std::uint8_t>(image, kBootRecord) != 0 ||
+      !text(image, kBootRecord + 7, 23).starts_with("EL TORITO SPECIFICATION")) {
+    return Error{name + ": at 0x8800: an ISO 9660 image without a boot record (El Torito): nothing to boot", kHint};
+  }
+  const std::uint64_t catalog = std::uint64_t{value_at<std::uint32_t>(image, kBootRecord + 0x47)} * kSector;
+  if (text(image, catalog, 2 * kEntryBytes).empty()) {
+    return Error{fmt::format("{}: the boot catalog at {:#x} lies past the end of the image", name, catalog), kHint};
+  }
+  const auto entry = static_cast<std::size_t>(catalog) + kEntryBytes;
+  if (value_at<std::uint8_t>(image, catalog) != kValidation || value_at<std::uint16_t>(image, catalog + 30) != 0xAA55) {
+    return Error{fmt::format("{}: at {:#x}: the boot catalog does not begin with a validation entry", name, catalog),
+                 kHint};
+  }
+  if (value_at<std::uint8_t>(image, entry) != kBootable) {
+    return Error{fmt::format("{}: at {:#x}: the default boot entry is marked as not bootable", name, entry), kHint};
+  }
+  const unsigned media = value_at<std::uint8_t>(image, entry + 1) & 15u;
+  if (media > static_cast<unsigned>(ElToritoEntry::Media::HardDisk)) {
+    return Error{fmt::format("{}: at {:#x}: boot media type {} is none of El Torito's", name, entry + 1, media), kHint};
+  }
+  ElToritoEntry found{.media = static_cast<ElToritoEntry::Media>(media),
+                      .segment = value_at<std::uint16_t>(image, entry + 2),
+                      .load_sectors = value_at<std::uint16_t>(image, entry + 6),
+                      .first = value_at<std::uint32_t>(image, entry + 8)};
+  if (found.segment == 0) found.segment = 0x7C0;
+  if (found.load_sectors == 0) found.load_sectors = 1;
+  return found;
+}
+
+// What a boot sector tells of the medium that it lies on: its partition table and its BIOS parameter block.
+
+/// Cylinder, head and sector as partition tables and INT 13H pack them; sectors count from 1.
+struct DiskAddress {
+  unsigned cylinder = 0, head = 0, sector = 0;
+};
+
+struct Partition {
+  bool active = false;
+  std::uint8_t type = 0;  // 0: unused
+  DiskAddress first_chs, last_chs;
+  std::uint32_t first = 0, count = 0;  // in sectors
+};
+
+using PartitionTable = std::array<Partition, 4>;
+
+/// The parts of a BIOS parameter block that tell the drive.
+struct ParameterBlock {
+  std::uint8_t media = 0;  // F8H: a hard disk
+  unsigned sectors_per_track = 0, heads = 0;
+  std::uint32_t sectors = 0;
+};
+
+/// Head; sector in bits 5..0 with the cylinder's bits 9..8 above it; the cylinder's bits 7..0.
+DiskAddress disk_address(std::span<const std::byte> bytes, std::size_t at) {
+  const auto head = value_at<std::uint8_t>(bytes, at), sector = value_at<std::uint8_t>(bytes, at + 1);
+  const auto cylinder = value_at<std::uint8_t>(bytes, at + 2);
+  return {.cylinder = cylinder | (sector & 0xC0u) << 2, .head = head, .sector = sector & 0x3Fu};
+}
+
+/// The table, if these 512 bytes have one: each status is 00H or 80H, what is used has sectors, and one entry is
+/// active. Boot code of floppies that reaches into the place (GRUB's, for one) is none.
+std::optional<PartitionTable> partition_table(std::span<const std::byte, 512> sector) {
+  constexpr std::size_t kTable = 0x1BE, kEntryBytes = 16;
+  constexpr std::uint8_t kActive = 0x80;
+  PartitionTable table;
+  for (std::size_t n = 0; n < table.size(); ++n) {
+    const std::size_t at = kTable + n * kEntryBytes;
+    const auto status = value_at<std::uint8_t>(sector, at);
+    if ((status & ~kActive) != 0) return std::nullopt;
+    table[n] = {.active = status == kActive,
+                .type = value_at<std::uint8_t>(sector, at + 4),
+                .first_chs = disk_address(sector, at + 1),
+                .last_chs = disk_address(sector, at + 5),
+                .first = value_at<std::uint32_t>(sector, at + 8),
+                .count = value_at<std::uint32_t>(sector, at + 12)};
+    if (table[n].type == 0 ? table[n].active : table[n].count == 0) return std::nullopt;
+  }
+  const bool active = std::any_of(table.begin(), table.end(), [](const Partition& p) { return p.active; });
+  return active ? std::optional(table) : std::nullopt;
+}
+
+std::optional<ParameterBlock> parameter_block(std::span<const std::byte, 512> sector) {
+  constexpr std::uint8_t kShortJump = 0xEB, kNearJump = 0xE9;
+  const auto byte = [&](std::size_t at) { return value_at<std::uint8_t>(sector, at); };
+  const auto word = [&](std::size_t at) { return value_at<std::uint16_t>(sector, at); };
+  if (byte(0) != kShortJump && byte(0) != kNearJump) return std::nullopt;
+  if (word(0x0B) != 512 || !std::has_single_bit(unsigned{byte(0x0D)}) || word(0x0E) == 0) return std::nullopt;
+  if (byte(0x10) == 0 || byte(0x10) > 2 || byte(0x15) < 0xF0) return std::nullopt;  // FATs, media descriptor
+  const ParameterBlock block{.media = byte(0x15),
+                             .sectors_per_track = word(0x18),
+                             .heads = word(0x1A),
+                             .sectors = word(0x13) != 0 ? word(0x13) : value_at<std::uint32_t>(sector, 0x20)};
+  const bool possible = block.sectors_per_track >= 1 && block.sectors_per_track <= 63 && block.heads >= 1 &&
+                        block.heads <= 255 && block.sectors != 0;
+  return possible ? std::optional(block) : std::nullopt;
+}
 
 constexpr std::uint64_t kMostSectors = std::uint64_t{1024} * 16 * 63 * 4;  // 2 GiB: images lie in memory
 constexpr std::uint64_t kMostCylinders = 1024;
