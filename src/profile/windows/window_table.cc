@@ -4,11 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 #include <utility>
 
 #include "base/check.h"
@@ -359,12 +355,6 @@ class Parser {
   std::optional<Error> error_;
 };
 
-struct Close {
-  void operator()(std::FILE* file) const {
-    if (file != stdin) std::fclose(file);
-  }
-};
-
 }  // namespace
 
 std::string_view name_of(ValueClass value_class) { return kClassNames[static_cast<std::size_t>(value_class)]; }
@@ -442,18 +432,6 @@ Result<WindowTable> parse_window_csv(std::string_view text, const std::string& n
   return Parser(text, name).parse();
 }
 
-Result<WindowTable> read_window_csv(const std::string& path) {
-  const std::unique_ptr<std::FILE, Close> file(path == "-" ? stdin : std::fopen(path.c_str(), "rbe"));
-  if (!file) return Error{fmt::format("{}: cannot open: {}", path, std::strerror(errno)), ""};
-  std::string text;
-  std::array<char, 1 << 16> buffer{};
-  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), file.get())) {
-    text.append(buffer.data(), got);
-  }
-  if (std::ferror(file.get()) != 0) return Error{fmt::format("{}: cannot read: {}", path, std::strerror(errno)), ""};
-  return parse_window_csv(text, path == "-" ? "standard input" : path);
-}
-
 Result<void> check_hpctool_events(const WindowTable& table) {
   if (table.events.size() == kHpctoolColumns) return {};
   return Error{
@@ -471,13 +449,6 @@ std::string hpctool_csv_row(const WindowTable& table, const Window& window) {
     if (table.events[i].value_class != ValueClass::NotModelled) out += std::to_string(window.values[i]);
   }
   return out + "\r\n";
-}
-
-Result<std::string> hpctool_csv(const WindowTable& table) {
-  if (auto seven = check_hpctool_events(table); !seven) return seven.error();
-  std::string out = hpctool_csv_head();
-  for (const Window& window : table.windows) out += hpctool_csv_row(table, window);
-  return out;
 }
 
 }  // namespace zs::profile

@@ -98,8 +98,6 @@ std::string csv_field(std::string_view text);
 /// fields may be quoted that need not be.
 /// name  of the file, for messages: "app.csv:12:7: ..." names line and column, both from 1
 Result<WindowTable> parse_window_csv(std::string_view text, const std::string& name);
-/// The same of a file; "-" is standard input.
-Result<WindowTable> read_window_csv(const std::string& path);
 
 /// HPCTool's CSV: `ins,l_cycle,ref_cycle,event1,event2,event3,event4`, lines ending in CRLF, one row a window.
 /// A cell of an event that is not modelled is empty: readers see a missing number, never a zero.
@@ -108,6 +106,5 @@ inline constexpr std::size_t kHpctoolColumns = 7;
 Result<void> check_hpctool_events(const WindowTable& table);
 std::string hpctool_csv_head();
 std::string hpctool_csv_row(const WindowTable& table, const Window& window);
-Result<std::string> hpctool_csv(const WindowTable& table);
 
 }  // namespace zs::profile

@@ -357,15 +357,4 @@ std::optional<InstructionShape> shape_of(std::span<const std::uint8_t> code) {
   return shape_from(raw, operands.data());
 }
 
-std::size_t shapes_of(std::span<const std::uint8_t> code, std::span<InstructionShape> shapes) {
-  std::size_t count = 0;
-  while (!code.empty() && count < shapes.size()) {
-    const auto shape = shape_of(code);
-    if (!shape) break;
-    shapes[count++] = *shape;
-    code = code.subspan(shape->length);
-  }
-  return count;
-}
-
 }  // namespace zs::uarch

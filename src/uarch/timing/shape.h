@@ -101,7 +101,4 @@ constexpr std::uint16_t signature_of(OperandKind first, OperandKind second, Oper
 /// returns nothing if the bytes are no instruction
 std::optional<InstructionShape> shape_of(std::span<const std::uint8_t> code);
 
-/// The shapes of `code`, one instruction after the other, up to the end or the first byte that starts none.
-std::size_t shapes_of(std::span<const std::uint8_t> code, std::span<InstructionShape> shapes);
-
 }  // namespace zs::uarch
