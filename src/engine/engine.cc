@@ -9,17 +9,45 @@
 #include <memory>
 
 #include "base/check.h"
+#include "base/room_for_descriptors.h"
+#include "engine/account/accountant.h"
+#include "engine/dispatcher.h"
 #include "engine/host_stack.h"
+#include "engine/kernel/guest_kernel.h"
+#include "engine/kernel/native_load.h"
 #include "engine/kernel/shared_tables.h"
 #include "engine/kernel/signal_block.h"
 #include "engine/loader/shown_process.h"
 #include "engine/memory/guest_access.h"
 #include "engine/memory/populate.h"
 #include "engine/raw_syscall.h"
-#include "engine/runtime.h"
+#include "engine/run.h"
 
 namespace zs::engine {
 namespace {
+
+// The running engine. One per process. Everything here happens under the engine lock, on the running thread's engine
+// stack, unless a comment says otherwise.
+
+class Runtime {
+ public:
+  Runtime(const Config& config, Observer& observer, const ProgramPlan& plan);
+  /// Loads the program into this address space and runs it, with the limit on descriptors that was there before
+  /// `descriptors`.
+  [[noreturn]] void start(ProgramPlan plan, const MemoryLimits& limits, RoomForDescriptors& descriptors);
+
+ private:
+  void load(ProgramPlan plan);
+  void keep_off_poison();
+  void begin_first_thread(const MemoryLimits& limits);
+  void begin_context();
+
+  Run run_;
+  Accountant accountant_{run_};
+  GuestKernel kernel_;
+  Dispatcher dispatcher_;
+  NativeLoad native_{kernel_};
+};
 
 constexpr std::size_t kMainStackBytes = 1 << 20;
 [[noreturn]] void give_up(const Error& error, int status) {
