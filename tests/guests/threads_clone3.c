@@ -70,6 +70,22 @@ static void of_clone3_alone(void) {
   printf("shared and forgotten: %ld\n", clone_with(both));
 }
 
+static long refused(struct clone_args arguments) {
+  return syscall(SYS_clone3, &arguments, sizeof arguments) < 0 ? -errno : 0;
+}
+static void refusals(void) {
+  const uint64_t thread = CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, nowhere = UINT64_C(1) << 63;
+  printf("detached: %ld, signal of a thread: %ld, of a sibling: %ld, no such signal: %ld\n",
+         refused((struct clone_args){.flags = CLONE_DETACHED}),
+         refused((struct clone_args){.flags = thread, .exit_signal = SIGCHLD}),
+         refused((struct clone_args){.flags = CLONE_PARENT, .exit_signal = SIGCHLD}),
+         refused((struct clone_args){.exit_signal = 65}));
+  printf("storage that is not canonical: %ld of a process, %ld of a thread\n",
+         refused((struct clone_args){.flags = CLONE_SETTLS, .tls = nowhere}),
+         refused((struct clone_args){.flags = thread | CLONE_SETTLS, .tls = nowhere,
+                                     .stack = (uintptr_t)stack, .stack_size = sizeof stack}));
+}
+
 static void count(void) {
   for (int i = 0; i < 1000; ++i) shared += 1;
 }
@@ -104,5 +120,6 @@ int main(void) {
   printf("thread without memory: %s\n", errno == EINVAL ? "EINVAL" : strerror(errno));
   fflush(stdout);
   of_clone3_alone();
+  refusals();
   return 0;
 }

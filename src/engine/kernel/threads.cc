@@ -117,8 +117,10 @@ long Threads::clone3(std::uint64_t args, std::uint64_t size) {
     if (!byte) return -EFAULT;
     if (*byte != 0) return -E2BIG;
   }
+  // source: Linux 6.18, kernel/fork.c: copy_clone_args_from_user(), clone3_args_valid()
   const bool both_handlers = (c.flags & CLONE_SIGHAND) != 0 && (c.flags & CLONE_CLEAR_SIGHAND) != 0;
-  if ((c.flags & CSIGNAL) != 0 || (c.exit_signal & ~std::uint64_t{CSIGNAL}) != 0 || both_handlers ||
+  const bool tells_of_end = (c.flags & (CLONE_THREAD | CLONE_PARENT)) != 0 && c.exit_signal != 0;
+  if ((c.flags & (CSIGNAL | CLONE_DETACHED)) != 0 || c.exit_signal > kSignals || both_handlers || tells_of_end ||
       (c.stack == 0) != (c.stack_size == 0) || (c.set_tid == 0) != (c.set_tid_size == 0))
     return -EINVAL;
   if (c.set_tid_size != 0 && parts_.run.ids.differ()) return -ENOSYS;  // these are numbers of the program's
@@ -177,6 +179,7 @@ long Threads::clone(const CloneRequest& request) {
   Run& run = parts_.run;
   run.lock.let_go(*run.thread);  // it would be inherited
   const std::uint64_t flags = request.flags;
+  if ((flags & CLONE_SETTLS) != 0 && request.tls >= kTaskSize) return -EPERM;  // the kernel is not asked to set it
   if ((flags & CLONE_VM) == 0) return fork(request);
   Thread& parent = *run.thread;
   const bool same_process = (flags & CLONE_THREAD) != 0, waits = (flags & CLONE_VFORK) != 0;
