@@ -389,8 +389,8 @@ constexpr Call kCalls[] = {
     {.number = 324, .name = "membarrier", .traits = kQuick},
     {.number = 325, .name = "mlock2", .traits = kQuick | kPointer1},
     {.number = 326, .name = "copy_file_range", .traits = kDescriptor1 | kDescriptor3, .written = {bytes(1, 8), bytes(3, 8)}},
-    {.number = 327, .name = "preadv2", .traits = kDescriptor1, .written = {vectors(1, 2)}},
-    {.number = 328, .name = "pwritev2", .traits = kDescriptor1 | kPointer2, .read = vectors(1, 2)},
+    {.number = 327, .name = "preadv2", .traits = kMayWait | kReadsFile | kDescriptor1, .waits = Waits::Input, .written = {vectors(1, 2)}},
+    {.number = 328, .name = "pwritev2", .traits = kWritesFile | kDescriptor1 | kPointer2, .waits = Waits::Output, .read = vectors(1, 2)},
     {.number = 329, .name = "pkey_mprotect", .handler = calls::mprotect},
     {.number = 330, .name = "pkey_alloc", .traits = kQuick},
     {.number = 331, .name = "pkey_free", .handler = calls::pkey_free, .traits = kQuick},
@@ -436,6 +436,13 @@ constexpr Call kCalls[] = {
     {.number = 460, .name = "lsm_set_self_attr", .traits = kPointer2},
     {.number = 461, .name = "lsm_list_modules", .traits = kPointer1, .written = {bytes(1, 4)}},
     {.number = 462, .name = "mseal", .handler = calls::mseal},
+    {.number = 463, .name = "setxattrat", .traits = kDescriptor1 | kPointer4 | kPointer5, .path = 1},
+    {.number = 464, .name = "getxattrat", .traits = kDescriptor1 | kPointer4 | kPointer5, .path = 1},
+    {.number = 465, .name = "listxattrat", .traits = kDescriptor1, .path = 1, .written = {sized(3, 4)}},
+    {.number = 466, .name = "removexattrat", .traits = kDescriptor1 | kPointer4, .path = 1},
+    {.number = 467, .name = "open_tree_attr", .traits = kDescriptor1 | kPointer2 | kPointer4},
+    {.number = 468, .name = "file_getattr", .traits = kDescriptor1, .path = 1, .written = {sized(2, 3)}},
+    {.number = 469, .name = "file_setattr", .traits = kDescriptor1 | kPointer3, .path = 1},
 };
 // clang-format on
 

@@ -48,6 +48,12 @@ TEST(CallTable, SaysNothingOfANumberThatNoCallHas) {
   EXPECT_EQ(call_of(100'000).path, -1);
 }
 
+TEST(CallTable, CallsWithVectorsThatCameLaterAreOfFilesAndMayWaitToo) {
+  for (const long reads : {SYS_readv, SYS_preadv, SYS_preadv2}) EXPECT_TRUE(call_of(reads).has(kReadsFile)) << reads;
+  for (const long writes : {SYS_writev, SYS_pwritev, SYS_pwritev2}) EXPECT_TRUE(call_of(writes).has(kWritesFile));
+  EXPECT_TRUE(call_of(SYS_preadv2).has(kMayWait));  // at the file's own position, of a pipe too
+}
+
 TEST(CallTable, FindsWhatACallWrites) {
   char buffer[256] = {};
   EXPECT_EQ(ranges(call_of(SYS_read), {3, at(buffer), 100, 0, 0, 0}, buffer), "0+100");
