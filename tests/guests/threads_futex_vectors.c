@@ -1,5 +1,6 @@
 // futex_waitv (Linux 5.16): a thread waits for several words, of its own process and of others, until one is woken, the
-// time is over or a word is another; and what is wrong with a call. Where the kernel has none, it says so.
+// time is over or a word is another; and what is wrong with a call. futex_wake, futex_wait and futex_requeue (Linux 6.7)
+// likewise. Where the kernel has none, it says so.
 // build: dynamic -O1 -pthread
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,7 +16,7 @@
 
 #include "guest.h"
 
-enum { k32Bits = 2, kPrivate = 128, kWaitv = 449 };
+enum { k32Bits = 2, kPrivate = 128, kWaitv = 449, kWake = 454, kWait = 455, kRequeue = 456 };
 struct word {
   uint64_t value, address;
   uint32_t flags, reserved;
@@ -86,6 +87,55 @@ static void errors(void) {
   printf("no clock %d\n", syscall(kWaitv, all, 2, 0, &wrong, CLOCK_BOOTTIME) == 0 ? 0 : errno);
 }
 
+static long answer(long result) { return result < 0 ? -errno : result; }
+static long wake_later(uint32_t* at, uint64_t mask, int most, uint32_t flags) {
+  return answer(syscall(kWake, at, mask, most, flags));
+}
+static void* waits_later(void* at) {
+  const struct word* const word = at;
+  return (void*)answer(syscall(kWait, word->address, word->value, UINT64_C(0xF0), word->flags, NULL, 0));
+}
+// A waiter is woken by a bit of its mask alone, or moved to another word first.
+static void woken_later(const char* what, uint32_t* at, uint32_t* moved_to, uint32_t flags) {
+  pthread_t thread;
+  struct word both[2] = {word_at(at, flags), word_at(moved_to, flags)};
+  pthread_create(&thread, NULL, waits_later, both);
+  long moved = 0, others = 0;
+  if (moved_to != at) {
+    while ((moved = answer(syscall(kRequeue, both, 0, 0, 1))) == 0) sched_yield();
+    others = wake_later(at, UINT32_MAX, 1, flags);
+  }
+  others += wake_later(moved_to, 0x0F, 1, flags);
+  while (wake_later(moved_to, 0x10, 1, flags) != 1) sched_yield();
+  void* result;
+  pthread_join(thread, &result);
+  printf("%s: moved %ld, woken by others' bits %ld, %ld\n", what, moved, others, (long)result);
+}
+static void later(void) {
+  if (wake_later(words, UINT32_MAX, 1, k32Bits | kPrivate) == -ENOSYS) return;
+  const uint32_t ours = k32Bits | kPrivate;
+  const struct timespec past = {0}, wrong = {.tv_nsec = 2000000000};
+  struct word both[2] = {word_at(words, ours), word_at(words + 1, ours)};
+  both[0].value = 1;
+  printf("wake: no bits %ld, too many %ld, none %ld, 8 bits %ld, misaligned %ld; ", wake_later(words, 0, 1, ours),
+         wake_later(words, UINT64_C(1) << 32, 1, ours), wake_later(words, 1, 0, ours), wake_later(words, 1, 1, kPrivate),
+         wake_later((uint32_t*)((char*)words + 1), 1, 1, ours));
+  printf("wait: another value %ld, ", answer(syscall(kWait, words, 1L, 1L, ours, NULL, 0)));
+  printf("no bits %ld, ", answer(syscall(kWait, words, 0L, 0L, ours, NULL, 0)));
+  printf("over %ld, ", answer(syscall(kWait, words, 0L, 1L, ours, &past, CLOCK_MONOTONIC)));
+  printf("by the date %ld, ", answer(syscall(kWait, words, 0L, 1L, ours, &past, CLOCK_REALTIME)));
+  printf("no time %ld, ", answer(syscall(kWait, words, 0L, 1L, ours, &wrong, CLOCK_MONOTONIC)));
+  printf("no clock %ld; ", answer(syscall(kWait, words, 0L, 1L, ours, &past, CLOCK_BOOTTIME)));
+  printf("requeue: another value %ld, ", answer(syscall(kRequeue, both, 0, 1, 1)));
+  both[0].value = 0;
+  printf("nobody %ld, flags %ld, fewer than none %ld\n", answer(syscall(kRequeue, both, 0, 1, 1)),
+         answer(syscall(kRequeue, both, 1, 1, 1)), answer(syscall(kRequeue, both, 0, -1, 1)));
+  woken_later("private, later", &words[0], &words[0], ours);
+  woken_later("private, later, moved", &words[0], &words[1], ours);
+  woken_later("shared, later", &shared[0], &shared[0], k32Bits);
+  woken_later("shared, later, moved", &shared[0], &shared[1], k32Bits);
+}
+
 int main(void) {
   if (syscall(kWaitv, NULL, 0, 0, NULL, 0) < 0 && errno == ENOSYS) {
     puts("no futex_waitv here");
@@ -93,6 +143,7 @@ int main(void) {
   }
   shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   errors();
+  later();
   volatile int stop = 0;
   pthread_t other;
   pthread_create(&other, NULL, lives, (void*)&stop);
@@ -105,6 +156,7 @@ int main(void) {
   woken("private beside a shared one", all, 3, (struct wake){&words[1], 1});
   for (int i = 0; i < 3; ++i) all[i] = word_at(&shared[i], k32Bits);
   woken("shared", all, 3, (struct wake){&shared[2], 0});
+  later();
   stop = 1;
   pthread_join(other, NULL);
   waiting = 0;

@@ -47,6 +47,7 @@ Outcome exit(GuestKernel& kernel, const CallArguments& made);
 Outcome exit_group(GuestKernel& kernel, const CallArguments& made);
 Outcome set_tid_address(GuestKernel& kernel, const CallArguments& made);
 Outcome futex(GuestKernel& kernel, const CallArguments& made);
+Outcome later_futex(GuestKernel& kernel, const CallArguments& made);  // futex_wake, futex_wait, futex_requeue
 Outcome futex_waitv(GuestKernel& kernel, const CallArguments& made);
 Outcome nanosleep(GuestKernel& kernel, const CallArguments& made);  // and clock_nanosleep
 Outcome sched_affinity(GuestKernel& kernel, const CallArguments& made);
@@ -72,7 +73,6 @@ Outcome mseal(GuestKernel& kernel, const CallArguments& made);
 Outcome map_shadow_stack(GuestKernel& kernel, const CallArguments& made);
 
 // ---- refused_calls.cc: in part or as a whole
-Outcome no_such_call(GuestKernel& kernel, const CallArguments& made);
 Outcome perf_event_open(GuestKernel& kernel, const CallArguments& made);
 Outcome getdents64(GuestKernel& kernel, const CallArguments& made);
 Outcome getrandom(GuestKernel& kernel, const CallArguments& made);

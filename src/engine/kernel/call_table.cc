@@ -59,7 +59,6 @@ constexpr DescriptorsInMemory polled(int argument, int count) {
 using Masked = MaskInCall::Form;
 
 // Sizes are those of the kernel's structures; where one depends on a command (ioctl, ptrace, semctl), the largest.
-// Waits of the futex calls of Linux 6.7 would be where the engine's wakes do not come: there are none.
 // clang-format off
 constexpr Call kCalls[] = {
     {.number = 0, .name = "read", .traits = kMayWait | kReadsFile | kDescriptor1 | kReadsFaults, .waits = Waits::Input, .written = {sized(1, 2)}},
@@ -427,9 +426,9 @@ constexpr Call kCalls[] = {
     {.number = 451, .name = "cachestat", .traits = kDescriptor1 | kPointer2, .written = {bytes(2, 40)}},
     {.number = 452, .name = "fchmodat2", .traits = kDescriptor1, .path = 1},
     {.number = 453, .name = "map_shadow_stack", .handler = calls::map_shadow_stack},
-    {.number = 454, .name = "futex_wake", .handler = calls::no_such_call},
-    {.number = 455, .name = "futex_wait", .handler = calls::no_such_call},
-    {.number = 456, .name = "futex_requeue", .handler = calls::no_such_call},
+    {.number = 454, .name = "futex_wake", .handler = calls::later_futex, .traits = kQuick | kPointer1},
+    {.number = 455, .name = "futex_wait", .handler = calls::later_futex, .traits = kMayWait | kPointer1, .waits = Waits::Elsewhere, .limit = {4, TimeUnit::Timespec, false, -ETIMEDOUT}},
+    {.number = 456, .name = "futex_requeue", .handler = calls::later_futex, .traits = kQuick | kPointer1},
     {.number = 457, .name = "statmount", .traits = kPointer1, .written = {sized(1, 2)}},
     {.number = 458, .name = "listmount", .traits = kPointer1, .written = {array(1, 2, 8)}},
     {.number = 459, .name = "lsm_get_self_attr", .traits = kPointer2, .written = {bytes(2, 4)}},

@@ -1,5 +1,6 @@
-// futex_waitv: a wait for the first of several words to be woken. Those that the engine keeps are waited for here, the
-// others in the kernel, together with the thread's turn.
+// The futex calls that came after futex(2). Of futex_waitv, a wait for the first of several words to be woken, those
+// that the engine keeps are waited for here, the others in the kernel, together with the thread's turn. futex_wake,
+// futex_wait and futex_requeue (Linux 6.7) say what operations of futex(2) say.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "engine/kernel/futexes.h"
+#include "engine/raw_syscall.h"
 
 namespace zs::engine {
 namespace {
@@ -50,7 +52,41 @@ long highest_missing(const std::vector<unsigned>& all, const std::vector<unsigne
   return found;
 }
 
+/// As futex(2) has it; none: what the kernel alone knows, or says is wrong.
+/// source: Linux 6.18, kernel/futex/syscalls.c
+std::optional<std::array<long, 6>> as_futex(const Run& run, const CallArguments& made) {
+  const auto& a = made.a;
+  const auto operation = [](std::uint64_t flags, int number) {
+    return static_cast<long>(number | (flags & AwaitedWord::kPrivate));
+  };
+  AwaitedWord words[2] = {};
+  if (made.number == kFutexRequeue) {
+    if (static_cast<std::uint32_t>(a[1]) != 0 || run.read(made.u(0), words, sizeof words) != sizeof words ||
+        !words[0].is_known() || !words[1].is_known() || words[0].flags != words[1].flags)
+      return std::nullopt;
+    return {{static_cast<long>(words[0].address), operation(words[0].flags, FUTEX_CMP_REQUEUE), a[2], a[3],
+             static_cast<long>(words[1].address), static_cast<long>(words[0].value)}};
+  }
+  const bool waits = made.number == kFutexWait;
+  words[0] = {.value = waits ? made.u(1) : 0, .address = made.u(0), .flags = static_cast<std::uint32_t>(a[3])};
+  const std::uint64_t mask = made.u(waits ? 2 : 1);
+  const bool is_time = a[4] == 0 || a[5] == CLOCK_REALTIME || a[5] == CLOCK_MONOTONIC;
+  if (!words[0].is_known() || mask > UINT32_MAX || (waits ? !is_time : made.i32(2) == 0)) return std::nullopt;
+  const int by_date = waits && a[4] != 0 && a[5] == CLOCK_REALTIME ? FUTEX_CLOCK_REALTIME : 0;
+  const int number = waits ? FUTEX_WAIT_BITSET | by_date : FUTEX_WAKE_BITSET;
+  return {{a[0], operation(words[0].flags, number), waits ? a[1] : a[2], a[4], 0, static_cast<long>(mask)}};
+}
+
 }  // namespace
+
+std::optional<long> Futexes::later_call(const CallArguments& made) {
+  static const bool known = raw_syscall(kFutexWake, 0, 0, 0, UINT32_MAX) != -ENOSYS;
+  const auto same = known ? as_futex(run_, made) : std::nullopt;
+  if (!same) return std::nullopt;
+  long arguments[6];
+  std::ranges::copy(*same, arguments);
+  return call(arguments);
+}
 
 // What is wrong with the call the kernel says itself: it does not wait then.
 std::optional<long> Futexes::wait_for_any(const long (&a)[6]) {

@@ -10,11 +10,15 @@
 #include <optional>
 
 #include "engine/account/core_feeder.h"
+#include "engine/kernel/call.h"
 #include "engine/kernel/futex_waiters.h"
 #include "engine/kernel/thread_turns.h"
 #include "engine/run.h"
 
 namespace zs::engine {
+
+/// Calls of Linux 6.7, which older headers lack.
+inline constexpr long kFutexWake = 454, kFutexWait = 455, kFutexRequeue = 456;
 
 class Futexes {
  public:
@@ -22,6 +26,8 @@ class Futexes {
 
   /// futex(2); nullopt: the kernel's business.
   std::optional<long> call(const long (&a)[6]);
+  /// futex_wake, futex_wait and futex_requeue; nullopt: the kernel's business.
+  std::optional<long> later_call(const CallArguments& made);
   /// futex_waitv(2); nullopt: the kernel's business.
   std::optional<long> wait_for_any(const long (&a)[6]);
   /// nanosleep(2) as long as Thread::limit_of_wait says, with --virtual-time beside other threads: so many of their

@@ -49,6 +49,11 @@ Outcome futex(GuestKernel& kernel, const CallArguments& made) {
   return {kernel.host.call(made)};
 }
 
+Outcome later_futex(GuestKernel& kernel, const CallArguments& made) {
+  if (const auto answer = kernel.futexes.later_call(made)) return {*answer};
+  return {kernel.host.call(made)};
+}
+
 Outcome futex_waitv(GuestKernel& kernel, const CallArguments& made) {
   if (const auto answer = kernel.futexes.wait_for_any(made.a)) return {*answer};
   return {kernel.host.call(made)};

@@ -14,8 +14,6 @@
 
 namespace zs::engine::calls {
 
-Outcome no_such_call(GuestKernel&, const CallArguments&) { return {-ENOSYS}; }
-
 // The program measures itself. Events of hardware would count the engine's instructions too, so they are not there, as
 // in a virtual machine without a PMU; what the kernel counts is the program's.
 Outcome perf_event_open(GuestKernel& kernel, const CallArguments& made) {

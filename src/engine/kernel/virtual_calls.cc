@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "engine/kernel/futexes.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
 
@@ -35,7 +36,8 @@ bool is_limited(long number, const long (&a)[6]) {
 std::optional<clockid_t> clock_of_limit(long number, const long (&a)[6]) {
   if (number == SYS_clock_nanosleep)
     return (a[1] & TIMER_ABSTIME) != 0 ? std::optional(static_cast<clockid_t>(a[0])) : std::nullopt;
-  if (number == SYS_futex_waitv) return a[4] == CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+  if (number == SYS_futex_waitv || number == kFutexWait)
+    return a[number == kFutexWait ? 5 : 4] == CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
   const long operation = a[1] & FUTEX_CMD_MASK;
   if (number != SYS_futex || operation == FUTEX_WAIT) return std::nullopt;
   return operation == FUTEX_LOCK_PI || (a[1] & FUTEX_CLOCK_REALTIME) != 0 ? CLOCK_REALTIME : CLOCK_MONOTONIC;
