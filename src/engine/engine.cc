@@ -20,6 +20,7 @@
 #include "engine/loader/shown_process.h"
 #include "engine/memory/guest_access.h"
 #include "engine/memory/populate.h"
+#include "engine/memory/store_key.h"
 #include "engine/raw_syscall.h"
 #include "engine/run.h"
 
@@ -166,6 +167,7 @@ void Runtime::begin_context() {
   run_.context.host_mxcsr = kDefaultMxcsr;
   auto* area = reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset;
   std::memcpy(area + 24, &kDefaultMxcsr, 4);
+  StoreKey::instance().begin_in(area);
 }
 
 void Runtime::start(ProgramPlan plan, const MemoryLimits& limits, RoomForDescriptors& descriptors) {

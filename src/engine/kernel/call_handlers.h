@@ -15,6 +15,7 @@ Outcome mmap(GuestKernel& kernel, const CallArguments& made);
 Outcome munmap(GuestKernel& kernel, const CallArguments& made);
 Outcome mremap(GuestKernel& kernel, const CallArguments& made);
 Outcome mprotect(GuestKernel& kernel, const CallArguments& made);  // and pkey_mprotect
+Outcome pkey_alloc(GuestKernel& kernel, const CallArguments& made);
 Outcome pkey_free(GuestKernel& kernel, const CallArguments& made);
 Outcome madvise(GuestKernel& kernel, const CallArguments& made);
 Outcome msync(GuestKernel& kernel, const CallArguments& made);

@@ -391,7 +391,7 @@ constexpr Call kCalls[] = {
     {.number = 327, .name = "preadv2", .traits = kMayWait | kReadsFile | kDescriptor1, .waits = Waits::Input, .written = {vectors(1, 2)}},
     {.number = 328, .name = "pwritev2", .traits = kWritesFile | kDescriptor1 | kPointer2, .waits = Waits::Output, .read = vectors(1, 2)},
     {.number = 329, .name = "pkey_mprotect", .handler = calls::mprotect},
-    {.number = 330, .name = "pkey_alloc", .traits = kQuick},
+    {.number = 330, .name = "pkey_alloc", .handler = calls::pkey_alloc, .traits = kQuick},
     {.number = 331, .name = "pkey_free", .handler = calls::pkey_free, .traits = kQuick},
     {.number = 332, .name = "statx", .traits = kQuick | kDescriptor1, .path = 1, .written = {bytes(4, 256)}},
     {.number = 333, .name = "io_pgetevents", .handler = calls::masked_wait, .traits = kMayWait | kPointer5 | kPointer6, .waits = Waits::Elsewhere, .limit = {4, TimeUnit::Timespec, false, 0}, .mask = {5, Masked::Pair, true}, .written = {array(3, 2, 32)}},

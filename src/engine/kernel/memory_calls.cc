@@ -55,6 +55,13 @@ Outcome mprotect(GuestKernel& kernel, const CallArguments& made) {
   return {result};
 }
 
+Outcome pkey_alloc(GuestKernel& kernel, const CallArguments& made) {
+  const long key = kernel.host.call(made);
+  auto* const area = reinterpret_cast<std::byte*>(&kernel.run.context) + kXsaveOffset;
+  if (!is_error(key)) StoreKey::instance().give_in(area, key, made.u(1));
+  return {key};
+}
+
 Outcome pkey_free(GuestKernel& kernel, const CallArguments& made) {
   return {StoreKey::instance().is(made.i32(0)) ? -EINVAL : kernel.host.call(made)};
 }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "engine/memory/store_key.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
@@ -136,17 +137,14 @@ bool SignalFrames::push(int signal, const siginfo_t& info, const KernelSigaction
   return true;
 }
 
-// Of a handler: that of a new program. What the interrupted code may touch by protection keys stays.
+// Of a handler: that of a new program.
 // source: Linux, arch/x86/kernel/signal.c: handle_signal(), "Ensure the signal handler starts with the new fpu state"
 void SignalFrames::begin_with_fresh_xstate() {
   auto* const area = reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset;
-  constexpr std::uint64_t kProtectionKeys = 1u << 9;
   constexpr std::uint32_t kInitialMxcsr = 0x1F80;
-  std::uint64_t components;
-  std::memcpy(&components, area + 512, 8);
-  components &= kProtectionKeys;
-  std::memcpy(area + 512, &components, 8);
+  std::memset(area + 512, 0, 64);  // XSTATE_BV = 0: initial state
   std::memcpy(area + 24, &kInitialMxcsr, sizeof kInitialMxcsr);
+  StoreKey::instance().begin_in(area);
 }
 
 bool SignalFrames::restore() {
@@ -159,9 +157,7 @@ bool SignalFrames::restore() {
   const std::uint32_t xsave_size = xsave_bytes();
   std::vector<std::byte> fp(xsave_size);
   if (c.fpstate == 0) {
-    std::memset(xsave + 512, 0, 64);  // XSTATE_BV = 0: initial state
-    const std::uint32_t mxcsr = 0x1F80;
-    std::memcpy(xsave + 24, &mxcsr, 4);
+    begin_with_fresh_xstate();
   } else {
     FpSoftwareBytes software{};
     bool extended = run_.read(c.fpstate + kFpSoftwareOffset, &software, sizeof software) == sizeof software &&

@@ -10,7 +10,9 @@
 namespace zs::engine {
 namespace {
 
-constexpr unsigned kRightsComponent = 9;  // of XSAVE
+constexpr unsigned kRightsComponent = 9;               // of XSAVE
+constexpr std::size_t kPresentAt = 512;                // XSTATE_BV
+constexpr std::uint32_t kNoStore = 2, kAllRights = 3;  // bits of a key
 
 void set_rights(std::uint32_t rights) {
   asm volatile(".byte 0x0F, 0x01, 0xEF" ::"a"(rights), "c"(0), "d"(0) : "memory");  // WRPKRU
@@ -34,11 +36,13 @@ const StoreKey& StoreKey::instance() {
   return key;
 }
 
-StoreKey::StoreKey() : number_(take_last_key()) {
-  if (!there()) return;
+StoreKey::StoreKey() {
   unsigned a = 0, b = 0, c = 0, d = 0;
-  __get_cpuid_count(0xD, kRightsComponent, &a, &b, &c, &d);
-  rights_at_ = b;
+  constexpr unsigned kEnabled = 1u << 4;  // OSPKE
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (c & kEnabled) == 0) return;
+  asm volatile(".byte 0x0F, 0x01, 0xEE" : "=a"(initial_), "=d"(d) : "c"(0));  // RDPKRU
+  __get_cpuid_count(0xD, kRightsComponent, &a, &rights_at_, &c, &d);
+  number_ = take_last_key();
   set_rights(0);
 }
 
@@ -48,15 +52,31 @@ long StoreKey::protect(AddressRange range, int protection) const {
 }
 
 void StoreKey::close_in(std::byte* area) const {
-  if (!there()) return;
-  constexpr std::size_t kPresentAt = 512;  // XSTATE_BV
-  constexpr std::uint32_t kNoAccess = 1, kNoStore = 2;
+  if (there()) set_in(area, number_, kNoStore);
+}
+
+void StoreKey::begin_in(std::byte* area) const {
+  if (rights_at_ == 0) return;
+  put_rights(area, initial_);
+}
+
+void StoreKey::give_in(std::byte* area, long key, std::uint64_t rights) const {
+  set_rights(0);
+  set_in(area, key, static_cast<std::uint32_t>(rights));
+}
+
+void StoreKey::set_in(std::byte* area, long key, std::uint32_t rights) const {
   std::uint64_t present;
-  std::uint32_t rights = 0;
+  std::uint32_t all = 0;
   std::memcpy(&present, area + kPresentAt, sizeof present);
-  if ((present >> kRightsComponent & 1) != 0) std::memcpy(&rights, area + rights_at_, sizeof rights);
+  if ((present >> kRightsComponent & 1) != 0) std::memcpy(&all, area + rights_at_, sizeof all);
+  put_rights(area, (all & ~(kAllRights << 2 * key)) | rights << 2 * key);
+}
+
+void StoreKey::put_rights(std::byte* area, std::uint32_t rights) const {
+  std::uint64_t present;
+  std::memcpy(&present, area + kPresentAt, sizeof present);
   present |= std::uint64_t{1} << kRightsComponent;
-  rights = (rights & ~(kNoAccess << 2 * number_)) | kNoStore << 2 * number_;
   std::memcpy(area + kPresentAt, &present, sizeof present);
   std::memcpy(area + rights_at_, &rights, sizeof rights);
 }

@@ -25,12 +25,20 @@ class StoreKey {
   long protect(AddressRange range, int protection) const;
   /// In the state that the program goes on with, as XSAVE has it at `area`.
   void close_in(std::byte* area) const;
+  /// There, the rights with which the kernel starts a program, and the handler of a signal.
+  void begin_in(std::byte* area) const;
+  /// There, those that pkey_alloc(2) gave the program to its new key. The kernel has given them to the engine.
+  void give_in(std::byte* area, long key, std::uint64_t rights) const;
 
  private:
   StoreKey();
 
+  void set_in(std::byte* area, long key, std::uint32_t rights) const;
+  void put_rights(std::byte* area, std::uint32_t rights) const;
+
   long number_ = 0;
-  std::uint32_t rights_at_ = 0;  // in the area
+  std::uint32_t rights_at_ = 0;  // in the area; 0: the processor has no keys
+  std::uint32_t initial_ = 0;
 };
 
 }  // namespace zs::engine
