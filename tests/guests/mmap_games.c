@@ -54,6 +54,16 @@ int main(void) {
   GUEST_CHECK(pwrite(fd, "written", 8, 5 * PAGE) == 8);
   printf("written seen: %s\n", shared + 5 * PAGE);
   GUEST_CHECK(msync(shared, 10 * PAGE, MS_SYNC) == 0);
+  // Pages of a shared mapping in another order; and what is none, or is not shared.
+  GUEST_CHECK(remap_file_pages(shared + 8 * PAGE, PAGE, 0, 5, 0) == 0 && remap_file_pages(shared + PAGE + 3, 2 * PAGE, 0, 3, 0) == 0);
+  printf("remapped: %s %s %s\n", shared + 8 * PAGE, shared + PAGE, shared + 3 * PAGE);
+  strcpy(shared + PAGE, "three again");
+  GUEST_CHECK(pread(fd, text, 6, 3 * PAGE) == 6 && mprotect(shared + PAGE, PAGE, PROT_READ) == 0);
+  printf("through it: %s %s\n", text, offset);
+  GUEST_CHECK(remap_file_pages(private, PAGE, 0, 1, 0) == -1 && errno == EINVAL);
+  GUEST_CHECK(remap_file_pages(shared, PAGE, PROT_READ, 1, 0) == -1 && errno == EINVAL);
+  GUEST_CHECK(remap_file_pages(shared, 11 * PAGE, 0, 0, 0) == -1 && errno == EINVAL);
+  GUEST_CHECK(remap_file_pages((char*)8, PAGE, 0, 0, 0) == -1 && errno == EINVAL);
   close(fd);
   printf("after close: %s\n", shared + 5 * PAGE);
 

@@ -101,7 +101,10 @@ Outcome shmdt(GuestKernel& kernel, const CallArguments& made) {
 }
 
 Outcome remap_file_pages(GuestKernel& kernel, const CallArguments& made) {
-  return {kernel.run.map.remap_file_pages(made.u(0), made.u(1), made.i32(2), made.u(3), made.i32(4))};
+  const long result = kernel.run.map.remap_file_pages(made.u(0), made.u(1), made.i32(2), made.u(3), made.i32(4));
+  kernel.code.forget_mapping();
+  if (result == 0) kernel.accountant.core.unmapped(made.u(0), made.u(1));
+  return {result};
 }
 
 Outcome mlockall(GuestKernel& kernel, const CallArguments& made) { return {kernel.run.map.mlockall(made.i32(0))}; }

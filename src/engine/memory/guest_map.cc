@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <sys/shm.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -28,25 +30,36 @@ constexpr std::uint64_t kLowestHint = 0x10000;  // vm.mmap_min_addr as every dis
 /// Executable memory and shared objects go below 2 GiB; a larger piece would leave no room for the others.
 constexpr std::uint64_t kLargestLowMapping = std::uint64_t{256} << 20;
 
-/// Advice that takes contents away (or, POPULATE_WRITE, needs the real page writable).
-bool advice_changes_contents(int advice) {
-  constexpr int kDontneedLocked = 24, kGuardInstall = 102, kGuardRemove = 103, kPopulateWrite = 23;
-  switch (advice) {
-    case MADV_DONTNEED:
-    case MADV_FREE:
-    case MADV_REMOVE:
-    case kDontneedLocked:
-    case kGuardInstall:
-    case kGuardRemove:
-    case kPopulateWrite: return true;
-    default: return false;
-  }
-}
+/// What advice is to the engine, whatever the kernel does.
+struct Advice {
+  int number;
+  bool changes_contents = false;  // takes them away, or needs the real page writable
+  bool ends_at_a_gap = false;     // at the first address where nothing is; other advice goes on behind it
+  void (*note)(GuestMapping&) = nullptr;
+};
+constexpr bool kChanges = true, kEndsAtAGap = true;
 
-/// Advice that ends at the first address where nothing is; other advice goes on behind it.
-bool ends_at_a_gap(int advice) {
-  constexpr int kPopulateRead = 22, kPopulateWrite = 23;
-  return advice == kPopulateRead || advice == kPopulateWrite;
+// Numbers where older headers have no names. Not here: those that only say how memory will be used or kept.
+// source: Linux 6.18, uapi/asm-generic/mman-common.h
+constexpr Advice kAdvice[] = {
+    {MADV_DONTNEED, kChanges},
+    {MADV_FREE, kChanges},
+    {MADV_REMOVE, kChanges},
+    {MADV_DONTFORK, !kChanges, !kEndsAtAGap, [](GuestMapping& mapping) { mapping.inherited = false; }},
+    {MADV_DOFORK, !kChanges, !kEndsAtAGap, [](GuestMapping& mapping) { mapping.inherited = true; }},
+    {MADV_WIPEONFORK, !kChanges, !kEndsAtAGap, [](GuestMapping& mapping) { mapping.wiped = true; }},
+    {MADV_KEEPONFORK, !kChanges, !kEndsAtAGap, [](GuestMapping& mapping) { mapping.wiped = false; }},
+    {22 /* MADV_POPULATE_READ */, !kChanges, kEndsAtAGap},
+    {23 /* MADV_POPULATE_WRITE */, kChanges, kEndsAtAGap},
+    {24 /* MADV_DONTNEED_LOCKED */, kChanges},
+    {MADV_HWPOISON, kChanges},
+    {102 /* MADV_GUARD_INSTALL */, kChanges},
+    {103 /* MADV_GUARD_REMOVE */, kChanges},
+};
+
+Advice advice_of(int number) {
+  const auto* const found = std::ranges::find(kAdvice, number, &Advice::number);
+  return found != std::end(kAdvice) ? *found : Advice{number};
 }
 
 /// As a dynamic loader maps the variables of a library or program, nearly all of which it relocates at once.
@@ -216,7 +229,18 @@ long GuestMap::mremap(std::uint64_t old_address, std::uint64_t old_length, std::
   return remap(space_, limits_, {old_address, old_length, new_length, flags, new_address}, kernel_moves_several());
 }
 
-long GuestMap::remap_file_pages(std::uint64_t, std::uint64_t, int, std::uint64_t, int) { return -ENOSYS; }
+// The kernel maps the pages anew, with the protection that they have. What is wrong with the call it says itself.
+long GuestMap::remap_file_pages(std::uint64_t address, std::uint64_t size, int prot, std::uint64_t page, int flags) {
+  const AddressRange range{address & ~(kPageSize - 1), (address & ~(kPageSize - 1)) + (size & ~(kPageSize - 1))};
+  const GuestMapping* const first = mappings().find(range.start);
+  if (range.empty() || range.end > kTaskSize || first == nullptr) return -EINVAL;
+  space_.code().will_change(range);
+  const long result = raw_syscall(SYS_remap_file_pages, address, size, prot, page, flags);
+  if (is_error(result)) return result;
+  space_.update(range,
+                [&](GuestMapping& mapping) { mapping.offset = page * kPageSize + (mapping.start - range.start); });
+  return result;
+}
 
 long GuestMap::madvise(std::uint64_t address, std::uint64_t length, int advice) {
   space_.follow_grown_stacks();
@@ -226,15 +250,14 @@ long GuestMap::madvise(std::uint64_t address, std::uint64_t length, int advice) 
     return raw_syscall(SYS_madvise, address, length, advice);  // EINVAL, or 0 for an empty range
   }
   if (const long result = raw_syscall(SYS_madvise, address, 0, advice); is_error(result)) return result;
+  const Advice about = advice_of(advice);
   std::uint64_t at = range.start;
   for (const AddressRange part : mappings().owned(range)) {
-    if (part.start != at && ends_at_a_gap(advice)) return -ENOMEM;
-    if (advice_changes_contents(advice)) space_.code().will_change(part);
+    if (part.start != at && about.ends_at_a_gap) return -ENOMEM;
+    if (about.changes_contents) space_.code().will_change(part);
     const long result = raw_syscall(SYS_madvise, part.start, part.size(), advice);
     if (is_error(result)) return result;
-    if (advice == MADV_DONTFORK || advice == MADV_DOFORK) {
-      space_.update(part, [advice](GuestMapping& mapping) { mapping.inherited = advice == MADV_DOFORK; });
-    }
+    if (about.note != nullptr) space_.update(part, about.note);
     if (part.start == at) at = part.end;
   }
   return at == range.end ? 0 : -ENOMEM;
@@ -272,6 +295,7 @@ void GuestMap::in_forked_child() {
   std::vector<AddressRange> gone;
   mappings().for_each([&](const GuestMapping& mapping) {
     if (!mapping.inherited) gone.push_back(mapping.range());
+    if (mapping.wiped) space_.code().will_change(mapping.range());
   });
   for (const AddressRange range : gone) {
     space_.code().will_change(range);

@@ -5,7 +5,7 @@
 // program goes through here: it is checked as the kernel would check it, done for real with a translated protection
 // and address, and kept in a list (memory/mappings.h), from which protections and /proc/self/maps are answered.
 //
-// Not modelled: VMA splits by mlock, memory policy and madvise other than DONTFORK. remap_file_pages is ENOSYS.
+// Not modelled: VMA splits by mlock, memory policy and madvise other than DONTFORK and WIPEONFORK.
 // Not thread-safe: callers hold the engine lock.
 #pragma once
 
@@ -72,7 +72,7 @@ class GuestMap {
   long brk(std::uint64_t address) { return break_.set(address); }
   long shmat(int id, std::uint64_t address, int flags);
   long shmdt(std::uint64_t address);
-  long remap_file_pages(std::uint64_t address, std::uint64_t size, int prot, std::uint64_t page_offset, int flags);
+  long remap_file_pages(std::uint64_t address, std::uint64_t size, int prot, std::uint64_t page, int flags);
 
   /// The program changed RLIMIT_STACK (setrlimit, prlimit64 on itself): its main stack may now grow that far. Call
   /// after the real system call succeeded.

@@ -47,8 +47,8 @@ bool same_file(const std::shared_ptr<const MappedFile>& a, const std::shared_ptr
 
 bool mergeable(const GuestMapping& left, const GuestMapping& right) {
   return left.end == right.start && left.prot == right.prot && left.flags == right.flags && left.kind == right.kind &&
-         left.inherited == right.inherited && left.charged == right.charged && same_file(left.file, right.file) &&
-         (!left.file || left.offset + left.range().size() == right.offset);
+         left.inherited == right.inherited && left.wiped == right.wiped && left.charged == right.charged &&
+         same_file(left.file, right.file) && (!left.file || left.offset + left.range().size() == right.offset);
 }
 
 bool is_unchanged(const MappedFile& file) {

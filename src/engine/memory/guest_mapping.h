@@ -32,6 +32,7 @@ struct GuestMapping {
   std::uint64_t offset = 0;  // in the file, of `start`; 0 for anonymous memory
   MapKind kind = MapKind::Anonymous;
   bool inherited = true;  // false: madvise(MADV_DONTFORK)
+  bool wiped = false;     // in a child: madvise(MADV_WIPEONFORK)
   bool charged = false;   // a private file mapping that was ever writable: the kernel keeps such apart (VM_ACCOUNT)
   std::shared_ptr<const MappedFile> file;  // null for private anonymous memory
 
