@@ -128,7 +128,7 @@ class Refusals(tool.InFolder):
                                       r"\(Permission denied\), and translated code needs it\nhint: PR_SET_MDWE")
 
     def test_of_a_descriptor_that_is_zeroskids(self):
-        number = "next(n for n in range(2040, 5000) if libc.dup2(0, n) < 0)"
+        number = "next(n for n in range(2040, 6000) if libc.dup2(0, n) < 0)"
         outcome = self.run_here("stat", "-o", "counts", "-e", "instructions", "--", "python3", "-c",
                                 "import ctypes, resource; libc = ctypes.CDLL(None)\n"
                                 f"try: print({number})\nexcept StopIteration: print('none')",

@@ -33,7 +33,7 @@ Descriptor inheritable(const Descriptor& fd, int first) { return Descriptor(fcnt
 /// tables of descriptors, which each fork copies, would become large; and as high as the hard limit allows.
 int first_private_fd(int usual) {
   constexpr rlim_t kRoom = 24;  // for the engine's own, above it
-  constexpr rlim_t kMost = 4096;
+  constexpr rlim_t kMost = 65'536;
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return usual;
   const rlim_t wanted = std::max<rlim_t>(static_cast<rlim_t>(usual), limit.rlim_cur <= kMost ? limit.rlim_cur : 0);
