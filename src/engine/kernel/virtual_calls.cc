@@ -115,10 +115,13 @@ Outcome VirtualCalls::wait(const Call& call, const CallArguments& made) {
     limit = std::max<std::int64_t>(limit - shown_by(*clock, began), 0);
     until = timespec_of(host_time(*clock) + limit);
     changed[call.limit.argument] = reinterpret_cast<long>(until.data());
+    const auto at = reinterpret_cast<std::uint64_t>(until.data());
+    lend_to_call({at, at + sizeof until});
   }
   run_.thread->limit_of_wait = limit;
   const std::int64_t host_began = host_time(CLOCK_MONOTONIC);
   const Outcome outcome = next_.answer({call.number, changed});
+  lend_to_call({});
   if (outcome.result == call.limit.when_over)
     clock_.reach(began + static_cast<std::uint64_t>(limit));
   else if (outcome.result == -EINTR)

@@ -19,6 +19,7 @@ constexpr std::size_t kArgumentStringLimit = 32 * kPageSize;
 enum class Direction : std::uint8_t { Read, Write };
 
 const GuestMap* programs = nullptr;
+AddressRange lent;
 
 /// Some containers forbid process_vm_readv. A file takes its place: the kernel copies to or from it with the same
 /// checks.
@@ -65,12 +66,10 @@ std::size_t transfer(Direction direction, std::uint64_t address, void* local, st
 
 void keep_guest_access_from_tool(const GuestMap& map) { programs = &map; }
 
+void lend_to_call(AddressRange range) { lent = range; }
+
 bool is_out_of_reach(std::uint64_t address) {
-  if (programs == nullptr || !programs->is_tools(address)) return false;
-  // What a call is made with may lie in a frame of the engine that called us: a limit of time by the host's clock.
-  constexpr std::uint64_t kFrames = 64 << 10;
-  const auto here = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
-  return address < here || address - here >= kFrames;
+  return programs != nullptr && programs->is_tools(address) && !lent.contains(address);
 }
 
 std::size_t read_guest(std::uint64_t address, void* out, std::size_t length) {

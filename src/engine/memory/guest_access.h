@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/memory/layout.h"
+
 namespace zs::engine {
 
 class GuestMap;
@@ -15,6 +17,9 @@ class GuestMap;
 /// From now on the tool's own memory, as `map` knows it, is as if nothing were mapped there. Once in a process, and
 /// `map` lives as long.
 void keep_guest_access_from_tool(const GuestMap& map);
+/// But for this part of it, which the engine has put into a call's arguments. There is one at a time, since it is read
+/// before the engine lock is given away.
+void lend_to_call(AddressRange range);
 /// Whether what follows copies nothing there.
 bool is_out_of_reach(std::uint64_t address);
 
