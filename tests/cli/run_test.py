@@ -465,12 +465,17 @@ class Signals(tool.InFolder):
 class ProgressLine(tool.InFolder):
     """On a terminal, whose other side this is."""
 
-    def on_terminal(self, script):
-        return terminal.run([tool.ZEROSKID, "stat", "-e", "instructions", "--", "sh", "-c", script],
+    def on_terminal(self, script, output="/dev/null"):
+        return terminal.run(["sh", "-c", f'exec "$@" >{output}', "sh", tool.ZEROSKID, "stat", "-e", "instructions", "--", "sh", "-c", script],
                             {**tool.ENVIRONMENT, "TERM": "xterm"})[1]
 
     def test_is_drawn_for_programs_that_print_lines(self):
         self.assertRegex(self.on_terminal("sleep 3"), r"\r\x1b\[K\[ \d+ s")
+
+    def test_shares_no_line_with_the_programs_output(self):
+        text = self.on_terminal("printf 'half a '; sleep 3; echo line", "&1")
+        self.assertIn("half a line", text)
+        self.assertNotIn("[ ", text)
 
     def test_is_not_drawn_over_a_program_that_reads_keys(self):
         text = self.on_terminal("stty raw; sleep 3")

@@ -57,9 +57,7 @@ def on_terminal(columns, words, folder):
 
 
 def seen(text):
-    """Its lines as they look in the end: without colours and without what was taken off again."""
-    # The program writes behind the line of progress, which is not its own to take off.
-    text = re.sub(r"\r\x1b\[K(\[ \d+ s: [^\]]*\])?", "", text)
+    """Its lines as they look in the end: without colours."""
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
     return [line.rstrip("\r").rstrip() for line in text.split("\n")]
 

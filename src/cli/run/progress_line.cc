@@ -35,9 +35,8 @@ std::string instruction_count(std::uint64_t count) {
 ProgressStyle progress_style(bool quiet, bool verbose) {
   if (quiet) return ProgressStyle::Silent;
   const char* const terminal = std::getenv("TERM");
-  if (isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb") {
-    return ProgressStyle::Terminal;
-  }
+  const bool can_rewrite = isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
+  if (can_rewrite && isatty(STDOUT_FILENO) == 0) return ProgressStyle::Terminal;
   return verbose ? ProgressStyle::Log : ProgressStyle::Silent;
 }
 

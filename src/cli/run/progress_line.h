@@ -1,6 +1,7 @@
 // How far a recording has come, on stderr: one line that is rewritten on a terminal, a plain line every 30 seconds in a
-// log, or nothing. A terminal that reads keys instead of lines belongs to a full-screen program (an editor, a pager),
-// whoever started it: nothing is drawn there, nor taken off.
+// log, or nothing. A terminal that the program's output goes to has none: what it prints would share the line. One that
+// reads keys instead of lines belongs to a full-screen program (an editor, a pager), whoever started it: nothing is
+// drawn there, nor taken off.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@ namespace zs::cli {
 
 enum class ProgressStyle { Silent, Terminal, Log };
 
-/// Terminal where stderr is one that can rewrite a line; otherwise Log if `verbose`. Silent if `quiet`.
+/// Terminal where stderr is one that can rewrite a line, and stdout is none; otherwise Log if `verbose`. Silent if
+/// `quiet`.
 ProgressStyle progress_style(bool quiet, bool verbose);
 
 /// Whether `terminal` is in the mode in which shells and programs that print lines leave it; so is what is none.
