@@ -243,6 +243,7 @@ std::uint64_t Dispatcher::choose(std::uint32_t link_from) {
     end_turn(link_from);
     go_on_behind_interruption(link_from);
     if (kernel_.signals.deliver_waiting()) link_from = kNone;
+    kernel_.native_rest.begin_if_asked();
     if (accountant_.phases.follow()) {
       link_from = kNone;
       stops_.forget_where_stopped();

@@ -54,6 +54,7 @@ struct Process {
   bool recorded = true;  // false: a child under Config::inherit == false; nothing is counted or told
   bool traced =
       false;  // it asked for a tracer, who would see each of our own faults: it runs in steps, which have none
+  bool leaves = false;  // it is to run natively from here on (kernel/native_rest.h)
   /// The thread in execve, past which no signal may be taken from the kernel; 0 none. Read in signal handlers.
   std::int32_t exec_tid = 0;
 };
@@ -154,13 +155,8 @@ struct Thread {
   siginfo_t sent_info[kSignals + 1]{};
   Fault fault;
   stack_t alternate{};  // the program's sigaltstack
-  /// A fault that the kernel takes once more in the program's registers, for a tracer to see; filled by what then
-  /// arrives.
-  struct Shown {
-    std::uint64_t host_rsp = 0;  // not 0: on the way
-    int signal = 0;
-    siginfo_t info{};
-  } shown;
+  /// The engine's stack pointer while the kernel takes a deadly signal in the program's registers; 0: it does not.
+  std::uint64_t rsp_while_shown = 0;
 
   bool takes_faults =
       false;  // the kernel lets SIGSEGV and its kin in: the engine answers for its own faults in the program's memory

@@ -112,6 +112,36 @@ class Refusals(tool.InFolder):
                                      "prctl(PR_SET_SYSCALL_USER_DISPATCH) was answered EINVAL\n"))
         self.assertEqual(self.notices_of("libc.prctl(59, 0, 0, 0, 0)"), ("0 0\n", ""))
 
+    TRACES = """
+import ctypes, os, sys, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+ready, tell = os.pipe()
+child = os.fork()
+if child == 0:
+    if sys.argv[1] == "asks": libc.ptrace(0, 0, 0, 0)
+    else: threading.Thread(target=lambda: time.sleep(60), daemon=True).start()
+    os.write(tell, b"x")
+    if sys.argv[1] != "asks": time.sleep(60)
+    os._exit(0)
+os.read(ready, 1)
+if sys.argv[1] != "asks":
+    print(libc.ptrace(16, child, 0, 0), ctypes.get_errno())
+    os.kill(child, 9)
+print(os.waitpid(child, 0)[1])
+"""
+
+    def test_of_tracing_a_process_with_threads(self):
+        outcome = self.run_here("stat", "-o", "counts", "-e", "instructions", "--", "python3", "-c", self.TRACES, "threads")
+        self.assertEqual((outcome.status, outcome.out), (0, "-1 1\n9\n"), outcome.err)
+        self.assertEqual(outcome.err, "zeroskid: a translated process with several threads, or in the memory of another one, cannot "
+                                      "be traced: the program's ptrace was answered EPERM\n")
+
+    def test_of_counting_a_process_that_is_traced(self):
+        outcome = self.run_here("stat", "-o", "counts", "-e", "instructions", "--", "python3", "-c", self.TRACES, "asks")
+        self.assertEqual((outcome.status, outcome.out), (0, "0\n"), outcome.err)
+        self.assertRegex(outcome.err, r"\Azeroskid: process \d+ is traced by another program: it runs natively from here on, "
+                                      r"and is not counted\n\Z")
+
     def test_of_seccomp(self):
         said = "zeroskid: seccomp is not supported under translation: the program's {} was answered EINVAL\n"
         self.assertEqual(self.notices_of("libc.prctl(22, 2, 0, 0, 0)"), ("-1 22\n", said.format("prctl(PR_SET_SECCOMP)")))
@@ -469,7 +499,7 @@ class ProgressLine(tool.InFolder):
         return terminal.run(["sh", "-c", f'exec "$@" >{output}', "sh", tool.ZEROSKID, "stat", "-e", "instructions", "--", "sh", "-c", script],
                             {**tool.ENVIRONMENT, "TERM": "xterm"})[1]
 
-    def test_is_drawn_for_programs_that_print_lines(self):
+    def test_is_drawn_where_the_programs_output_goes_elsewhere(self):
         self.assertRegex(self.on_terminal("sleep 3"), r"\r\x1b\[K\[ \d+ s")
 
     def test_shares_no_line_with_the_programs_output(self):

@@ -9,23 +9,12 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/kernel/native_rest.h"
 #include "engine/loader/held_environment.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
 namespace {
-
-/// Whether another program traces this process, which it may have asked for itself (PTRACE_TRACEME) or not
-/// (PTRACE_SEIZE).
-bool is_traced() {
-  const long fd = raw_syscall(SYS_open, "/proc/self/status", O_RDONLY | O_CLOEXEC);
-  if (is_error(fd)) return false;
-  char text[1024] = "";
-  raw_syscall(SYS_read, fd, text, sizeof text - 1);
-  raw_syscall(SYS_close, fd);
-  const char* tracer = std::strstr(text, "TracerPid:");
-  return tracer != nullptr && std::strtol(tracer + 10, nullptr, 10) != 0;
-}
 
 /// As execve wants them: ends with a null pointer. Holds as long as `strings` does.
 std::vector<const char*> pointers_to(const std::vector<std::string>& strings) {

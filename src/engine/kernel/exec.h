@@ -16,11 +16,12 @@ class Exec {
 
   /// Signals are held. Comes back if the kernel refuses: as if nothing had happened.
   long call(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t envp, int flags);
+  /// By what this process has denied itself.
+  void bind_native_image() const;
 
  private:
   unsigned keep_own_descriptors() const;
   void pass_on_own_descriptors(unsigned which) const;
-  void bind_native_image() const;
   std::vector<std::string> words_for(const ExecDecision& decision);
   /// Comes back if the kernel refuses.
   long start(const ExecRequest& request, const ExecDecision& decision, bool follow);

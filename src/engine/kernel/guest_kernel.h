@@ -5,6 +5,7 @@
 #include "engine/kernel/emulation.h"
 #include "engine/kernel/exec.h"
 #include "engine/kernel/kernel_parts.h"
+#include "engine/kernel/native_rest.h"
 #include "engine/kernel/proc_calls.h"
 #include "engine/kernel/system_calls.h"
 #include "engine/kernel/threads.h"
@@ -18,6 +19,7 @@ struct GuestKernel : KernelParts {
 
   Threads threads;
   Exec exec{*this, threads};
+  NativeRest native_rest{*this};
   ProcCalls proc{run, turns, code_files, host};
   VirtualAnswers virtual_answers{run, clock};
   SystemCalls calls{*this};

@@ -89,8 +89,13 @@ Outcome rseq(GuestKernel& kernel, const CallArguments& made) {
 
 Outcome ptrace(GuestKernel& kernel, const CallArguments& made) {
   if (const auto answer = kernel.tracing.ptrace(made.a)) return {*answer};
+  if ((made.a[0] == PTRACE_ATTACH || made.a[0] == PTRACE_SEIZE) && !kernel.native_rest.ask(made.i32(1)))
+    return {-EPERM};
   const long result = kernel.host.call(made);
-  if (made.a[0] == PTRACE_TRACEME && result == 0) kernel.run.thread->process->traced = true;
+  if (made.a[0] == PTRACE_TRACEME && result == 0) {
+    kernel.run.thread->process->traced = true;
+    kernel.native_rest.want();
+  }
   return {result};
 }
 

@@ -94,6 +94,11 @@ long register_sequences(Run& run, std::uint64_t area, std::uint32_t size, int fl
   return tell_processor(run) ? 0 : -EFAULT;
 }
 
+void forget_sequences(Run& run) {
+  const RegisteredSequences registered = run.thread->sequences;
+  if (registered.area != 0) unregister(run, registered.area, registered.size, registered.signature);
+}
+
 void look_for_processor(Run& run) {
   const RegisteredSequences& registered = run.thread->sequences;
   if (registered.area != 0 && registered.processor != processor_of(run).number) run.thread->interrupted = true;

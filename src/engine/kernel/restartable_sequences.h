@@ -13,6 +13,9 @@ namespace zs::engine {
 /// rseq(2) of the running thread.
 long register_sequences(Run& run, std::uint64_t area, std::uint32_t size, int flags, std::uint32_t signature);
 
+/// The running thread runs natively from here on: as where the kernel has no such sequences.
+void forget_sequences(Run& run);
+
 /// Notes whether the running thread's processor is another one than it was told.
 void look_for_processor(Run& run);
 

@@ -83,7 +83,10 @@ Outcome send_signal(GuestKernel& kernel, const CallArguments& made) {
   const bool names_both = made.number == SYS_tgkill || made.number == SYS_rt_tgsigqueueinfo;
   const std::int32_t to = made.i32(names_both ? 1 : 0), own = kernel.run.thread->process->pid;
   const bool to_own_group = !to_thread && to <= 0 && to != -1 && (to == 0 || -to == raw_syscall(SYS_getpgid, 0));
-  kernel.signals.end_by(made.i32(names_both ? 2 : 1), to_own_group ? own : to, to_thread);
+  const int signal = made.i32(names_both ? 2 : 1);
+  kernel.signals.end_by(signal, to_own_group ? own : to, to_thread);
+  // It was stopped, which is when debuggers come.
+  if (signal == SIGSTOP && is_traced()) kernel.native_rest.want();
   return {result};
 }
 

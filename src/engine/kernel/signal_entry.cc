@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "arch/linear.h"
+#include "engine/kernel/native_rest.h"
 #include "engine/kernel/signal_block.h"
 #include "engine/kernel/signal_frame.h"
 #include "engine/kernel/signal_gate.h"
@@ -74,10 +75,11 @@ void SignalEntry::on_signal(int signal, siginfo_t& info, ucontext_t& context) {
   Thread* found = thread_at(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)));
   if (found->vfork_child != nullptr && raw_syscall(SYS_gettid) != found->id.tid) found = found->vfork_child;
   Thread& thread = *found;
-  if (is_for_tracer(thread, signal, info, context) || is_engines_own(thread, signal, info, regs) ||
+  if (is_for_tracer(thread, context) || is_engines_own(thread, signal, info, regs) ||
       is_lookup(thread, signal, info, regs))
     return;
   const std::uint64_t pc = pc_of(regs);
+  if (NativeRest::is_request(signal, info)) thread.process->leaves = true;
   // It sleeps, or slept, in a page fault that another thread has to answer, which waits for the lock.
   const std::uint64_t slept_at = EngineLock::where_it_waited_for_memory(info);
   const bool waits = slept_at != 0 && slept_at == pc && run_.lock.owner() == &thread;
@@ -95,13 +97,11 @@ bool SignalEntry::in_code(const Thread& thread, std::uint64_t pc) const {
   return run_.code_cache->executes(pc) && run_.lock.owner() == &thread;
 }
 
-// What the kernel took once more in the program's registers has arrived.
-bool SignalEntry::is_for_tracer(Thread& thread, int signal, const siginfo_t& info, ucontext_t& context) {
-  if (thread.shown.host_rsp == 0) return false;
-  thread.shown.signal = signal;
-  thread.shown.info = info;
+// What the kernel took once more in the program's registers has not ended the process: a tracer has taken it away.
+bool SignalEntry::is_for_tracer(Thread& thread, ucontext_t& context) {
+  if (thread.rsp_while_shown == 0) return false;
   greg_t* const regs = context.uc_mcontext.gregs;
-  regs[REG_RSP] = static_cast<greg_t>(std::exchange(thread.shown.host_rsp, 0));
+  regs[REG_RSP] = static_cast<greg_t>(std::exchange(thread.rsp_while_shown, 0));
   go_on_at(regs, zs_was_program);
   const std::uint64_t everything = ~std::uint64_t{0};
   std::memcpy(&context.uc_sigmask, &everything, 8);
@@ -199,6 +199,10 @@ void SignalEntry::take_fault(Thread& thread, const siginfo_t& info, greg_t* regs
 
 // returns whether the thread has something to look at now
 bool SignalEntry::take_asynchronous(Thread& thread, int signal, const siginfo_t& info, ucontext_t& context) {
+  if (NativeRest::is_request(signal, info)) {
+    thread.pending.fetch_or(kSentWaits);
+    return true;
+  }
   if (is_synchronous(signal)) {  // sent by somebody
     if ((thread.sent.load() & signal_bit(signal)) == 0) thread.sent_info[signal] = info;
     thread.sent.fetch_or(signal_bit(signal));

@@ -23,7 +23,7 @@ class SignalEntry {
   static SignalEntry* instance;
 
   void on_signal(int signal, siginfo_t& info, ucontext_t& context);
-  bool is_for_tracer(Thread& thread, int signal, const siginfo_t& info, ucontext_t& context);
+  bool is_for_tracer(Thread& thread, ucontext_t& context);
   bool is_engines_own(Thread& thread, int signal, const siginfo_t& info, greg_t* regs);
   bool is_lookup(const Thread& thread, int signal, const siginfo_t& info, greg_t* regs);
   bool is_glue(std::uint64_t pc) const;

@@ -193,11 +193,6 @@ void Signals::deliver(int signal, const siginfo_t& info, const Fault* fault) {
     die_of(signal, info);
   }
   if (chosen.handler == 1) return gate_.settle();
-  // Its tracer hears of it first, and says what becomes of it. Of what really faulted it has heard already.
-  if (fault != nullptr && fault->cache_pc == 0 && thread.process->traced) {
-    let_kernel_deliver(signal, info);
-    if (thread.shown.signal != signal) return deliver(thread.shown.signal, thread.shown.info, nullptr);
-  }
   if (!restart_sequence(run_) || !frames_.push(signal, info, chosen, fault)) {
     // The kernel forces SIGSEGV when a frame cannot be written.
     if (signal == SIGSEGV) die_of(SIGSEGV, info);
@@ -335,35 +330,42 @@ void Signals::end_by(int signal, std::int32_t to, bool to_thread) {
 }
 
 // Makes the kernel take `signal` where the program stands, so that a tracer and a core file see the program's
-// registers. Comes back if that is not the end: then Thread::shown holds what arrived. A tracer that takes the signal
-// away lets the program go on, which ends at once in SIGSEGV, since its pages are not executable.
+// registers. Comes back if that is not the end: a tracer that takes the signal away lets the program go on, which ends
+// at once in SIGSEGV, since its pages are not executable.
 void Signals::let_kernel_deliver(int signal, const siginfo_t& info) {
-  Thread& thread = *run_.thread;
   const std::uint64_t everything = ~std::uint64_t{0};
-  std::uint64_t mask = 0;
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, &mask, 8);
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, nullptr, 8);
   const long pid = raw_syscall(SYS_getpid), tid = raw_syscall(SYS_gettid);
   // Only the first thread may send itself what the kernel or somebody else has sent.
   if (is_error(raw_syscall(SYS_rt_tgsigqueueinfo, pid, tid, signal, &info))) raw_syscall(SYS_tgkill, pid, tid, signal);
+  stack_t ours{};
+  raw_syscall(SYS_sigaltstack, nullptr, &ours);
+  become_program(~(signal_bit(signal) | signal_bit(SIGSEGV)), ours);
+}
 
+// The processor has the program's registers then, the kernel `mask` and `alternate`. Comes back with a signal.
+void Signals::become_program(std::uint64_t mask, const stack_t& alternate) {
   const std::vector<std::byte> fp = frames_.saved_xstate();
   std::vector<std::byte> room(fp.size() + 63);
   std::byte* const aligned = room.data() + (-reinterpret_cast<std::uint64_t>(room.data()) & 63);
   std::memcpy(aligned, fp.data(), fp.size());
   KernelUcontext uc = frames_.saved_registers();
-  stack_t ours{};
-  raw_syscall(SYS_sigaltstack, nullptr, &ours);
-  uc.stack = {reinterpret_cast<std::uint64_t>(ours.ss_sp), ours.ss_flags, 0, ours.ss_size};
+  uc.stack = {reinterpret_cast<std::uint64_t>(alternate.ss_sp), alternate.ss_flags, 0, alternate.ss_size};
   uc.context.fpstate = reinterpret_cast<std::uint64_t>(aligned);
-  uc.mask = ~(signal_bit(signal) | signal_bit(SIGSEGV));
+  uc.mask = mask;
   std::uint64_t own_fs = 0;
   raw_syscall(SYS_arch_prctl, ARCH_GET_FS, &own_fs);
   raw_syscall(SYS_arch_prctl, ARCH_SET_GS, run_.context.gs_base);
   raw_syscall(SYS_arch_prctl, ARCH_SET_FS, run_.context.fs_base);
-  zs_become_program(&uc, &thread.shown.host_rsp);
+  zs_become_program(&uc, &run_.thread->rsp_while_shown);
   raw_syscall(SYS_arch_prctl, ARCH_SET_FS, own_fs);
   raw_syscall(SYS_arch_prctl, ARCH_SET_GS, run_.context.fs_base);
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, nullptr, 8);
+}
+
+void Signals::go_on_natively() {
+  for_each_handled([&](int signal) { real_sigaction(signal, (*run_.thread->process->actions)[signal]); });
+  become_program(run_.thread->mask, run_.thread->alternate);
+  __builtin_unreachable();
 }
 
 // Ends as the signal would have ended the program, after the recording has been told.

@@ -50,6 +50,8 @@ class Signals {
   long take_one_of(std::uint64_t set, const std::function<long(const std::uint64_t& set)>& call);
   /// The program has sent a signal to a process or a thread: if that ends this process, it runs no further.
   void end_by(int signal, std::int32_t to, bool to_thread);
+  /// Translated code never runs again: the kernel delivers what it holds to the program's own handlers.
+  [[noreturn]] void go_on_natively();
 
  private:
   bool is_deadly(int signal) const;
@@ -57,6 +59,7 @@ class Signals {
   void install(int signal, const KernelSigaction& action);
   [[noreturn]] void die_of(int signal, const siginfo_t& info);
   void let_kernel_deliver(int signal, const siginfo_t& info);
+  void become_program(std::uint64_t mask, const stack_t& alternate);
 
   Run& run_;
   SignalGate& gate_;

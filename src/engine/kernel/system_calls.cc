@@ -73,7 +73,9 @@ void SystemCalls::handle(const Exit& exit) {
   const Outcome outcome = call({number, arguments});
   if (retires_later) run.observer().in_call(run.ids.shown(thread.id), false);
   if (holds) kernel_.gate.settle();
-  if (outcome.set_result && outcome.result == kInterruptedBeforeStart) {
+  // Who asked it to run natively has interrupted the call, which it makes again there.
+  const bool again = outcome.result == -EINTR && thread.process->leaves;
+  if (outcome.set_result && (outcome.result == kInterruptedBeforeStart || again)) {
     thread.pc = exit.pc;
     thread.step.active = thread.step_traps = false;
     return;

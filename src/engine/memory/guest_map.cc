@@ -290,6 +290,14 @@ void GuestMap::adopt(AddressRange range, int prot, MapKind kind) {
               .kind = kind});
 }
 
+void GuestMap::become_native() {
+  space_.code().open({0, kTaskSize});
+  mappings().for_each([](const GuestMapping& mapping) {
+    if ((mapping.prot & PROT_EXEC) != 0 && !mapping.shown_only())
+      raw_syscall(SYS_mprotect, mapping.start, mapping.range().size(), mapping.prot);
+  });
+}
+
 void GuestMap::in_forked_child() {
   exec_gain_.begin(exec_gain_.inherited_bits());
   std::vector<AddressRange> gone;

@@ -79,6 +79,8 @@ class GuestMap {
   void set_stack_limit(std::uint64_t soft_limit) { stack_.set_limit(soft_limit); }
   /// In a forked child: what the parent excluded with MADV_DONTFORK is gone here.
   void in_forked_child();
+  /// The program runs untranslated from here on: its pages are protected as it asked.
+  void become_native();
 
   // For the loader.
   /// A free place for `length` bytes in the low range, else in the high zone. nullopt: neither has room.
