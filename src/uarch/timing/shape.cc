@@ -115,7 +115,7 @@ const Trait& trait_of(ZydisMnemonic mnemonic) {
   static const auto table = [] {
     std::array<Trait, ZYDIS_MNEMONIC_MAX_VALUE + 1> traits{};
     for (const TraitRow& row : kTraits) {
-      for (const ZydisMnemonic mnemonic : row.of) traits[mnemonic] = row.trait;
+      for (const ZydisMnemonic each : row.of) traits[each] = row.trait;
     }
     return traits;
   }();
