@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "arch/cpu_model.h"
+#include "machine/boot/acpi_tables.h"
 #include "machine/boot/bios.h"
 #include "machine/boot/hand_over.h"
 #include "machine/boot/linux_kernel.h"
+#include "machine/devices/acpi_ports.h"
 #include "machine/devices/cmos.h"
 #include "machine/devices/fw_cfg.h"
 #include "machine/devices/ide_disk.h"
@@ -81,6 +83,7 @@ class Pc::Impl : public InterruptSource,
     ports_.add(cmos_, 0x70, 0x71);
     ports_.add(monitor_ports_, MonitorPorts::kDebugExit, MonitorPorts::kInject);
     ports_.add(serial_, SerialPort::kCom1, SerialPort::kCom1 + 7);
+    ports_.add(acpi_, AcpiPorts::kEvents, AcpiPorts::kLast);
     ports_.add(fw_cfg_, 0x510, 0x511);
     ports_.add(keyboard_, KeyboardController::kData, KeyboardController::kData);
     ports_.add(keyboard_, KeyboardController::kStatus, KeyboardController::kStatus);
@@ -110,6 +113,7 @@ class Pc::Impl : public InterruptSource,
   void install_firmware() {
     bios_.emplace(memory_, ports_, vga_, disk_ ? &*disk_ : nullptr, *this);
     bios_->install();
+    install_acpi_tables(memory_);
     cpu_->monitor().set_service_range(kBios, Bios::kServices, this);
     local_apic_.enter_virtual_wire();
   }
@@ -336,6 +340,7 @@ class Pc::Impl : public InterruptSource,
   FwCfg fw_cfg_;
   SerialPort serial_;
   MonitorPorts monitor_ports_{*this};
+  AcpiPorts acpi_{clock_, [this] { end({PcStopKind::PowerOff, 0, 0, {}}); }};
   KeyboardController keyboard_{*this};
   Typist typist_{clock_, keyboard_};
   Vga vga_;

@@ -50,6 +50,7 @@ enum class PcStopKind : std::uint8_t {
   Limit,        // the instruction limit
   TripleFault,  // `detail` names the chain of exceptions
   Reset,        // the guest asked for a reset (port 92H, 64H)
+  PowerOff,     // the guest turned the PC off (ACPI's S5)
   Unsupported,  // the guest used, or waits for, what this PC has not; `detail` names it
   Breakpoint,   // a monitor's; before the instruction
   Watchpoint,   // a monitor's; after the instruction that touched `address`

@@ -48,6 +48,11 @@ TEST(Pc, ARepeatedOutsThatClosesAndOpensA20FinishesAsItBegan) {
   EXPECT_EQ(pc->retired(), 6u);
 }
 
+TEST(Pc, TheSleepingStateOfAcpiTurnsItOff) {
+  // mov dx, 605h; mov al, 34h; out dx, al
+  EXPECT_EQ(boot({0xBA, 0x05, 0x06, 0xB0, 0x34, 0xEE})->run(100).kind, PcStopKind::PowerOff);
+}
+
 TEST(Pc, AHaltedProcessorIsWokenByTheTimerWithoutWaiting) {
   // in al, 21h; and al, FEh; out 21h, al; sti; hlt; cli; hlt: the BIOS counts the tick
   const auto pc = boot({0xE4, 0x21, 0x24, 0xFE, 0xE6, 0x21, 0xFB, 0xF4, 0xFA, 0xF4});

@@ -26,8 +26,8 @@ namespace {
 
 constexpr ExitRow kBootStatuses[] = {
     {"0",
-     "the guest has nothing more to do (HLT, a loop that nothing can end, a wait for a key), or it reset the PC,"
-     " or --break"},
+     "the guest has nothing more to do (HLT, an endless loop, a wait for a key), or it reset the PC"
+     " or turned it off, or --break"},
     {"N", "what the guest wrote to port F4H (debug-exit)"},
     {"1", "a triple fault"},
     {"2", "the guest needs what this PC has not"},

@@ -110,6 +110,7 @@ std::string name_of_stop(PcStopKind kind) {
     case PcStopKind::Limit: return "limit";
     case PcStopKind::TripleFault: return "triple-fault";
     case PcStopKind::Reset: return "reset";
+    case PcStopKind::PowerOff: return "power-off";
     case PcStopKind::Unsupported: return "unsupported";
     case PcStopKind::Breakpoint: return "breakpoint";
     case PcStopKind::Watchpoint: return "watchpoint";
@@ -137,6 +138,7 @@ std::string ending(const PcStop& stop, machine::Pc& pc) {
       return (stop.detail.empty() ? "the limit of instructions is reached" : stop.detail) + std::string(after);
     case PcStopKind::TripleFault: return "triple fault: " + stop.detail + after;
     case PcStopKind::Reset: return "the guest asked for a reset" + after;
+    case PcStopKind::PowerOff: return "the guest turned the PC off" + after;
     case PcStopKind::Unsupported: return "not supported: " + stop.detail + after;
     case PcStopKind::Breakpoint: return fmt::format("breakpoint at {:x}{}", stop.address, after);
     case PcStopKind::Watchpoint: return fmt::format("watchpoint at {:x}{}", stop.address, after);
