@@ -8,13 +8,6 @@
 #include <utility>
 
 namespace zs::machine {
-namespace {
-
-constexpr std::uint64_t kLowRamEnd = 0xA0000;
-constexpr std::uint64_t kHighRam = 0x100000;
-
-}  // namespace
-
 Result<PhysicalMemory> PhysicalMemory::make(std::uint64_t bytes) {
   if (bytes < kLeastMemory || bytes > kMostMemory || bytes % kPageBytes != 0) {
     return Error{"memory of " + std::to_string(bytes) + " bytes: 2 MiB to 3 GiB are possible, in steps of 4 KiB",
@@ -34,18 +27,6 @@ PhysicalMemory::~PhysicalMemory() {
 
 PhysicalMemory::PhysicalMemory(PhysicalMemory&& other) noexcept
     : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-
-PhysicalMemory::Kind PhysicalMemory::kind(std::uint64_t physical) const {
-  if (physical >= size_) return Kind::Nothing;
-  if (physical < kLowRamEnd || physical >= kHighRam) return Kind::Ram;
-  if (physical < kVgaGraphics + kVgaGraphicsBytes) return Kind::Ram;
-  if (physical >= kVgaText && physical < kVgaText + kVgaTextBytes) return Kind::Ram;
-  return physical >= kBios ? Kind::Rom : Kind::Nothing;
-}
-
-std::byte* PhysicalMemory::page(std::uint64_t physical) {
-  return kind(physical) == Kind::Nothing ? nullptr : base_ + physical;
-}
 
 bool PhysicalMemory::all_there(std::uint64_t physical, std::uint64_t bytes) const {
   if (bytes > size_ || physical > size_ - bytes) return false;

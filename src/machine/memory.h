@@ -22,6 +22,7 @@ inline constexpr std::uint64_t kVgaText = 0xB8000;
 inline constexpr std::uint64_t kVgaTextBytes = 0x8000;
 inline constexpr std::uint64_t kBios = 0xF0000;
 inline constexpr std::uint64_t kBiosBytes = 0x10000;
+inline constexpr std::uint64_t kHighRam = 0x100000;
 inline constexpr std::uint64_t kLowMemoryKiB = 639;  // what BIOS data area and INT 12H say
 inline constexpr std::uint64_t kLeastMemory = 2 << 20;
 inline constexpr std::uint64_t kMostMemory = std::uint64_t{3} << 30;  // below the APICs at FEC00000H
@@ -39,10 +40,15 @@ class PhysicalMemory {
   std::uint64_t size() const { return size_; }
 
   enum class Kind : std::uint8_t { Ram, Rom, Nothing };
-  Kind kind(std::uint64_t physical) const;
+  Kind kind(std::uint64_t physical) const {
+    if (physical >= size_) return Kind::Nothing;
+    if (physical >= kHighRam || physical < kVgaGraphics + kVgaGraphicsBytes) return Kind::Ram;
+    if (physical >= kVgaText && physical < kVgaText + kVgaTextBytes) return Kind::Ram;
+    return physical >= kBios ? Kind::Rom : Kind::Nothing;
+  }
 
   /// The page at `physical`, a multiple of 4096; null where kind() is Nothing.
-  std::byte* page(std::uint64_t physical);
+  std::byte* page(std::uint64_t physical) { return kind(physical) == Kind::Nothing ? nullptr : base_ + physical; }
 
   /// Copies as a device does (ROM is written too). returns false, and copies nothing, if any byte is Nothing.
   bool read(std::uint64_t physical, std::span<std::byte> into) const;

@@ -32,7 +32,6 @@ enum Register : std::uint32_t {
 };
 
 constexpr std::uint32_t kVersionValue = 0x15 | 5u << 16;  // integrated; the last LVT entry is number 5
-constexpr std::uint64_t kBaseAddress = 0xF'FFFF'F000;     // 36 bits
 constexpr std::uint32_t kSendIllegalVector = 1u << 5, kReceivedIllegalVector = 1u << 6, kIllegalRegister = 1u << 7;
 constexpr unsigned kFirstLegalVector = 16;
 constexpr std::uint32_t kLogical = 1u << 11, kLevelTriggered = 1u << 15;  // of an interrupt message
@@ -361,11 +360,6 @@ void LocalApic::write(std::uint32_t offset, std::uint32_t value) {
   if ((offset & 0xF) != 0) return;
   std::uint32_t ignored = 0;
   if (!write_register(offset >> 4, value) && !read_register(offset >> 4, ignored)) error(kIllegalRegister);
-}
-
-std::optional<std::uint64_t> LocalApic::window() const {
-  if (!enabled() || x2apic()) return std::nullopt;
-  return base_ & kBaseAddress;
 }
 
 bool LocalApic::rdmsr(std::uint32_t msr, std::uint64_t& value) {

@@ -57,7 +57,10 @@ class LocalApic : public TimedDevice {
   std::uint32_t read(std::uint32_t offset);
   void write(std::uint32_t offset, std::uint32_t value);
   /// Where they are; nothing while the APIC is disabled or in x2APIC mode.
-  std::optional<std::uint64_t> window() const;
+  std::optional<std::uint64_t> window() const {
+    if (!enabled() || x2apic()) return std::nullopt;
+    return base_ & kBaseAddress;
+  }
 
   /// IA32_APIC_BASE, IA32_TSC_DEADLINE and the x2APIC registers. returns false for #GP(0)
   bool rdmsr(std::uint32_t msr, std::uint64_t& value);
@@ -107,6 +110,7 @@ class LocalApic : public TimedDevice {
   static unsigned delivery_mode(std::uint32_t entry) { return entry >> 8 & 7; }
 
   static constexpr std::uint64_t kBaseEnable = 1u << 11, kBaseX2 = 1u << 10, kBaseBsp = 1u << 8;
+  static constexpr std::uint64_t kBaseAddress = 0xF'FFFF'F000;  // 36 bits
   bool x2apic() const { return (base_ & kBaseX2) != 0; }
   bool software_enabled() const { return (svr_ & 1u << 8) != 0; }
   bool pic_reaches_cpu() const;

@@ -267,12 +267,15 @@ struct Core {
   // ================================================================================================ paging.cc
   /// Entry for the page of `linear`, walked if need be; throws #PF.
   TlbEntry& translate(std::uint64_t linear, AccessKind kind, bool user);
-  std::uint64_t walk(std::uint64_t linear, AccessKind kind, bool user, bool& writable);
+  /// found  what the tables say of the page
+  std::uint64_t walk(std::uint64_t linear, AccessKind kind, bool user, TlbEntry& found);
   /// Without consequences, for debuggers. returns false if not mapped
   bool peek_translation(std::uint64_t linear, std::uint64_t& physical);
   [[noreturn]] void page_fault(std::uint64_t linear, AccessKind kind, bool user, std::uint32_t bits);
   void load_pdptes(std::uint64_t root);
   void flush_tlb();
+  /// INVLPG: the page of `linear`, whatever its size.
+  void flush_page(std::uint64_t linear);
 
   // ================================================================================================ fetch.cc
   const Insn* fetch() {

@@ -2,6 +2,8 @@
 // and SMAP, and the accessed and dirty bits, set by the access that needs them and by no other.
 // source: SDM vol. 3A, chapter "Paging": tables of the entries' formats, "Access Rights", "Page-Fault Exceptions".
 // Not played: PCID, protection keys, 5-level paging, PAT (memory types have no effect here).
+#include <span>
+
 #include "arch/linear.h"
 #include "machine/vcpu/core.h"
 
@@ -43,12 +45,11 @@ TlbEntry& Core::translate(std::uint64_t linear, AccessKind kind, bool user) {
   TlbEntry& entry = table[tlb_slot(linear)];
   if (entry.page == page && (kind != AccessKind::Write || entry.writable)) return entry;
 
-  bool writable = false;
-  const std::uint64_t physical = walk(linear, kind, user, writable) & kPageMask;
-  entry = TlbEntry{};
+  TlbEntry found;
+  const std::uint64_t physical = walk(linear, kind, user, found) & kPageMask;
+  entry = found;
   entry.page = page;
   entry.physical = physical;
-  entry.writable = writable;
   const Bus::Page memory = bus.page(physical);
   if (memory.bytes != nullptr) {
     entry.memory = true;
@@ -56,15 +57,15 @@ TlbEntry& Core::translate(std::uint64_t linear, AccessKind kind, bool user) {
     entry.addend = reinterpret_cast<std::uint64_t>(memory.bytes) - page;
     if (kind != AccessKind::Fetch) {
       entry.read_tag = page;
-      if (writable && memory.writable && !decoded.has(physical)) entry.write_tag = page;
+      if (entry.writable && memory.writable && !decoded.has(physical)) entry.write_tag = page;
     }
   }
   return entry;
 }
 
-std::uint64_t Core::walk(std::uint64_t linear, AccessKind kind, bool user, bool& writable) {
+std::uint64_t Core::walk(std::uint64_t linear, AccessKind kind, bool user, TlbEntry& found) {
   if ((cr0 & cr0::pg) == 0) {
-    writable = true;
+    found.writable = true;
     return linear & 0xFFFFFFFF & physical_mask;
   }
   const bool wide = (cr4 & cr4::pae) != 0;
@@ -123,6 +124,9 @@ std::uint64_t Core::walk(std::uint64_t linear, AccessKind kind, bool user, bool&
         physical = entry & physical_mask & ~offset & ~pte::nx;
       }
       physical = (physical | (linear & offset)) & physical_mask;
+      found.shift = static_cast<std::uint8_t>(shift);
+      if (shift > 22) tlbs->huge = true;
+      if (large) tlbs->large_at(linear) = tlbs->large_at(linear ^ (1u << 21)) = true;  // 4 MiB pages have two parts
       break;
     }
     table = entry & physical_mask & kPageMask;
@@ -146,7 +150,7 @@ std::uint64_t Core::walk(std::uint64_t linear, AccessKind kind, bool user, bool&
     if (n + 1 == depth && kind == AccessKind::Write) wanted |= pte::d;
     if (wanted != entries[n]) physical_store(addresses[n], entry_bytes, wanted), entries[n] = wanted;
   }
-  writable = (entries[depth - 1] & pte::d) != 0 && (rights.writable || !protects);
+  found.writable = (entries[depth - 1] & pte::d) != 0 && (rights.writable || !protects);
   return physical;
 }
 
@@ -194,6 +198,20 @@ void Core::load_pdptes(std::uint64_t root) {
 
 void Core::flush_tlb() {
   for (auto* table : {&tlbs->supervisor, &tlbs->user, &tlbs->supervisor_code, &tlbs->user_code}) table->fill({});
+  tlbs->large.fill(false);
+  tlbs->huge = false;
+  forget_code_page();
+}
+
+/// A large page may sit in any number of entries; where none is near, the page has one in each table at most.
+void Core::flush_page(std::uint64_t linear) {
+  const bool all = tlbs->huge || tlbs->large_at(linear);
+  const unsigned first = all ? 0 : tlb_slot(linear), end = all ? kTlbEntries : first + 1;
+  for (auto* table : {&tlbs->supervisor, &tlbs->user, &tlbs->supervisor_code, &tlbs->user_code}) {
+    for (TlbEntry& entry : std::span(*table).subspan(first, end - first)) {
+      if ((entry.page ^ linear) >> entry.shift == 0) entry = {};
+    }
+  }
   forget_code_page();
 }
 

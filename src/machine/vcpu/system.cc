@@ -364,10 +364,9 @@ void hlt(Core& c, const Insn&) {
 
 // ---- caches and TLB
 
-/// Flushes everything: a large page may sit in any number of entries, those are few, and INVLPG is rare.
-void invlpg(Core& c, const Insn&) {
+void invlpg(Core& c, const Insn& i) {
   require_ring0(c);
-  c.flush_tlb();
+  c.flush_page((c.views[i.segment].base + c.effective_address(i)) & c.linear_mask);
 }
 void wbinvd(Core& c, const Insn&) {
   require_ring0(c);

@@ -14,7 +14,7 @@ namespace zs::machine::vcpu {
 class DecodedPage;
 
 inline constexpr std::uint64_t kPageBytes = 4096, kPageOffset = kPageBytes - 1, kPageMask = ~kPageOffset;
-inline constexpr unsigned kTlbEntries = 256;
+inline constexpr unsigned kTlbEntries = 1024;
 inline constexpr std::uint64_t kNoPage = 1;  // no page address
 
 struct TlbEntry {
@@ -25,6 +25,7 @@ struct TlbEntry {
   bool writable = false;           // permission checked and D set
   bool memory = false;             // addend is valid
   bool rom = false;                // stores go to the bus all the same
+  std::uint8_t shift = 12;         // of the page that the tables map, of which this is 4 KiB
   Mode mode = Mode::Real16;        // of `decoded`
   DecodedPage* decoded = nullptr;  // code entries: what is decoded of the page; flushed before pages are freed
 };
@@ -35,6 +36,12 @@ struct Tlbs {
   std::array<TlbEntry, kTlbEntries> supervisor, user;
   std::array<TlbEntry, kTlbEntries> never_hits;  // stays empty
   std::array<TlbEntry, kTlbEntries> supervisor_code, user_code;
+
+  /// Which parts of the linear space have entries of large pages, by the number of their 2 MiB; what is larger than 4
+  /// MiB is in none.
+  std::array<bool, 256> large{};
+  bool huge = false;
+  bool& large_at(std::uint64_t linear) { return large[(linear >> 21) % large.size()]; }
 };
 
 }  // namespace zs::machine::vcpu
