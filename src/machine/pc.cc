@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "arch/cpu_model.h"
 #include "machine/boot/acpi_tables.h"
@@ -81,7 +84,7 @@ class Pc::Impl : public InterruptSource,
     ports_.add(pic_ports_, 0xA0, 0xA1);
     ports_.add(pit_, 0x40, 0x43);
     ports_.add(cmos_, 0x70, 0x71);
-    ports_.add(monitor_ports_, MonitorPorts::kDebugExit, MonitorPorts::kInject);
+    ports_.add(monitor_ports_, MonitorPorts::kDebugExit, MonitorPorts::kLast);
     ports_.add(serial_, SerialPort::kCom1, SerialPort::kCom1 + 7);
     ports_.add(acpi_, AcpiPorts::kEvents, AcpiPorts::kLast);
     ports_.add(fw_cfg_, 0x510, 0x511);
@@ -323,6 +326,13 @@ class Pc::Impl : public InterruptSource,
   void inject_smi() override { cpu_->request_smi(); }
   void inject_init() override { cpu_->request_init(); }
   void inject_nmi() override { cpu_->request_nmi(); }
+  void take_parcel(std::uint64_t linear) override {
+    constexpr std::uint64_t kLargest = 1 << 20;
+    std::array<std::uint64_t, 3> head{};  // kind, bytes, address
+    if (!config_.parcel || !cpu_->peek(linear, std::as_writable_bytes(std::span(head))) || head[1] > kLargest) return;
+    std::vector<std::byte> bytes(head[1]);
+    if (cpu_->peek(head[2], bytes)) config_.parcel(head[0], bytes);
+  }
   void request_pmi() override {
     if (config_.pmi_requested) config_.pmi_requested();
     local_apic_.request_pmi();

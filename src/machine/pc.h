@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arch/quirks.h"
+#include "base/bytes.h"
 #include "base/result.h"
 #include "machine/boot/disk_image.h"
 #include "machine/boot/multiboot.h"
@@ -40,6 +41,8 @@ struct PcConfig {
   std::function<void(const std::string&)> note = [](const std::string&) {
   };  // what the guest asked for and is not there
   TraceSink trace{};
+  /// What the guest sends by port F6H: its kind, as the two agree, and its bytes, of which it lost none.
+  std::function<void(std::uint64_t kind, Bytes)> parcel{};
   /// The PMU has asked for an interrupt; the Debug Store is as the record that caused it left it.
   std::function<void()> pmi_requested{};
 };

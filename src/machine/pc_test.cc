@@ -48,6 +48,26 @@ TEST(Pc, ARepeatedOutsThatClosesAndOpensA20FinishesAsItBegan) {
   EXPECT_EQ(pc->retired(), 6u);
 }
 
+TEST(Pc, AParcelIsTakenFromTheMemoryThatPortF6hNames) {
+  // mov eax, 7C20h; out F6h, eax; cli; hlt; at 7C20h: kind 7, 2 bytes, at 7C38h: "ok"
+  std::vector<unsigned> code = {0x66, 0xB8, 0x20, 0x7C, 0, 0, 0x66, 0xE7, 0xF6, 0xFA, 0xF4};
+  code.resize(0x3A);
+  code[0x20] = 7;
+  code[0x28] = 2;
+  code[0x30] = 0x38;
+  code[0x31] = 0x7C;
+  code[0x38] = 'o';
+  code[0x39] = 'k';
+  std::string got;
+  PcConfig config;
+  config.parcel = [&got](std::uint64_t kind, Bytes bytes) {
+    got += std::to_string(kind) + std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  };
+  EXPECT_EQ(boot(code, std::move(config))->run(100).kind, PcStopKind::Idle);
+  EXPECT_EQ(got, "7ok");
+  EXPECT_EQ(boot(code)->run(100).kind, PcStopKind::Idle) << "where nobody takes parcels";
+}
+
 TEST(Pc, TheSleepingStateOfAcpiTurnsItOff) {
   // mov dx, 605h; mov al, 34h; out dx, al
   EXPECT_EQ(boot({0xBA, 0x05, 0x06, 0xB0, 0x34, 0xEE})->run(100).kind, PcStopKind::PowerOff);

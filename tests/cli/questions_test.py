@@ -26,6 +26,8 @@ class Questions(tool.InFolder):
         for question, commands in rows().items():
             for command in commands:
                 with self.subTest(question=question, command=command):
+                    if command.startswith("linux") and not any(pathlib.Path("/boot").glob("vmlinuz-*")):
+                        continue  # tests/machine/linux_test.py says so
                     if command.startswith("boot"):
                         self.file("file", IMAGE)
                     outcome = self.run_here(*sum((MEANT.get(word, [word]) for word in command.split()), []))

@@ -18,7 +18,15 @@ namespace zs::arch {
 struct CpuModel;
 }
 
+namespace zs::machine {
+class Pc;
+struct PcStop;
+}  // namespace zs::machine
+
 namespace zs::cli {
+
+/// The exit status where the limit of instructions is reached.
+inline constexpr int kLimitReached = 124;
 
 /// As typed.
 struct BootWords {
@@ -47,6 +55,9 @@ struct BootPlan {
 
 /// Everything but the files.
 Result<BootPlan> plan_boot(const BootWords& words);
+
+/// How a run ended: "idle: halted after 1,234 instructions".
+std::string ending(const machine::PcStop& stop, machine::Pc& pc);
 
 /// returns  the file's bytes, or an error that names it
 Result<std::vector<std::byte>> read_whole_file(const std::string& path);

@@ -36,7 +36,7 @@ namespace {
 using machine::PcStop;
 using machine::PcStopKind;
 
-constexpr int kLimitReached = 124, kTripleFault = 1, kUnsupported = 2;
+constexpr int kTripleFault = 1, kUnsupported = 2;
 
 /// A file to write to, buffered; "-" is standard output.
 class OutputFile {
@@ -128,24 +128,6 @@ int exit_status_of_stop(const PcStop& stop) {
   }
 }
 
-/// "idle: halted after 1,234 instructions"
-std::string ending(const PcStop& stop, machine::Pc& pc) {
-  const std::string after = " after " + with_separators(pc.retired()) + " instructions";
-  switch (stop.kind) {
-    case PcStopKind::Idle: return "idle: " + stop.detail + after;
-    case PcStopKind::DebugExit: return fmt::format("debug-exit with status {}{}", stop.status, after);
-    case PcStopKind::Limit:
-      return (stop.detail.empty() ? "the limit of instructions is reached" : stop.detail) + std::string(after);
-    case PcStopKind::TripleFault: return "triple fault: " + stop.detail + after;
-    case PcStopKind::Reset: return "the guest asked for a reset" + after;
-    case PcStopKind::PowerOff: return "the guest turned the PC off" + after;
-    case PcStopKind::Unsupported: return "not supported: " + stop.detail + after;
-    case PcStopKind::Breakpoint: return fmt::format("breakpoint at {:x}{}", stop.address, after);
-    case PcStopKind::Watchpoint: return fmt::format("watchpoint at {:x}{}", stop.address, after);
-  }
-  return "?";
-}
-
 void say_what_was_not_offered(const machine::NotOffered& note) {
   if (note.times == 0) return;
   say(Error{fmt::format("boot: at {:x}: the guest used {} ({}), which this PC's processor has not: #UD, {} in all",
@@ -221,6 +203,27 @@ Result<void> load(const BootWords& words, const BootPlan& plan, machine::Pc& pc)
   }
   return pc.boot_kernel(input);
 }
+
+}  // namespace
+
+std::string ending(const PcStop& stop, machine::Pc& pc) {
+  const std::string after = " after " + with_separators(pc.retired()) + " instructions";
+  switch (stop.kind) {
+    case PcStopKind::Idle: return "idle: " + stop.detail + after;
+    case PcStopKind::DebugExit: return fmt::format("debug-exit with status {}{}", stop.status, after);
+    case PcStopKind::Limit:
+      return (stop.detail.empty() ? "the limit of instructions is reached" : stop.detail) + std::string(after);
+    case PcStopKind::TripleFault: return "triple fault: " + stop.detail + after;
+    case PcStopKind::Reset: return "the guest asked for a reset" + after;
+    case PcStopKind::PowerOff: return "the guest turned the PC off" + after;
+    case PcStopKind::Unsupported: return "not supported: " + stop.detail + after;
+    case PcStopKind::Breakpoint: return fmt::format("breakpoint at {:x}{}", stop.address, after);
+    case PcStopKind::Watchpoint: return fmt::format("watchpoint at {:x}{}", stop.address, after);
+  }
+  return "?";
+}
+
+namespace {
 
 int run_boot(const Arguments& arguments) {
   BootWords words;

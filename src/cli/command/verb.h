@@ -29,5 +29,6 @@ extern const Verb kListVerb;
 extern const Verb kDoctorVerb;
 extern const Verb kCalibrateVerb;
 extern const Verb kBootVerb;
+extern const Verb kLinuxVerb;
 
 }  // namespace zs::cli

@@ -19,6 +19,7 @@ std::span<const Verb* const> verbs() {
       &kDoctorVerb,
       &kCalibrateVerb,
       &kBootVerb,
+      &kLinuxVerb,
   };
   // clang-format on
   return kVerbs;

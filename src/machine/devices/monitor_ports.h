@@ -1,6 +1,7 @@
-// Two ports between the guest and the monitor that runs it.
+// Ports between the guest and the monitor that runs it.
 //   F4H  debug-exit: a byte ends the run, and is the exit status of `zeroskid boot`
 //   F5H  test injection: 1 machine check, 2 SMI, 3 INIT, 4 NMI, before the next instruction. Reads F5H.
+//   F6H  32 bits: the linear address of a parcel, three words of 64 bits: a kind, a number of bytes, and where they are
 #pragma once
 
 #include <cstdint>
@@ -18,11 +19,12 @@ class MonitorPins {
   virtual void inject_smi() = 0;
   virtual void inject_init() = 0;
   virtual void inject_nmi() = 0;
+  virtual void take_parcel(std::uint64_t linear) = 0;
 };
 
 class MonitorPorts : public PortDevice {
  public:
-  static constexpr std::uint16_t kDebugExit = 0xF4, kInject = 0xF5;
+  static constexpr std::uint16_t kDebugExit = 0xF4, kInject = 0xF5, kParcel = 0xF6, kLast = 0xF9;
   explicit MonitorPorts(MonitorPins& pins) : pins_(pins) {}
   std::uint8_t in(std::uint16_t port) override { return static_cast<std::uint8_t>(port); }
   void out(std::uint16_t port, std::uint8_t value) override {
@@ -30,6 +32,7 @@ class MonitorPorts : public PortDevice {
       pins_.debug_exit(value);
       return;
     }
+    if (port != kInject) return;
     switch (value) {
       case 1: pins_.inject_machine_check(); return;
       case 2: pins_.inject_smi(); return;
@@ -39,8 +42,12 @@ class MonitorPorts : public PortDevice {
     }
   }
   /// Programs write the status with 16 or 32 bits too: the low byte counts.
-  bool wide_out(std::uint16_t port, unsigned, std::uint32_t value) override {
-    out(port, static_cast<std::uint8_t>(value));
+  bool wide_out(std::uint16_t port, unsigned bytes, std::uint32_t value) override {
+    if (port == kParcel && bytes == 4) {
+      pins_.take_parcel(value);
+    } else {
+      out(port, static_cast<std::uint8_t>(value));
+    }
     return true;
   }
 

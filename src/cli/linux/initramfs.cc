@@ -1,0 +1,143 @@
+#include "cli/linux/initramfs.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <span>
+
+#include "cli/boot/boot_options.h"
+#include "cli/linux/elf_needs.h"
+
+namespace zs::cli {
+namespace {
+
+constexpr std::uint32_t kFolderMode = S_IFDIR | 0755;
+constexpr unsigned kMostLinks = 40;
+constexpr std::size_t kAligned = 4;
+constexpr char kLinkerCache[] = "/etc/ld.so.cache";
+
+void put_components(std::string_view path, std::deque<std::string>& before) {
+  std::deque<std::string> parts;
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t end = std::min(path.find('/', at), path.size());
+    if (end > at) parts.emplace_back(path.substr(at, end - at));
+    at = end + 1;
+  }
+  before.insert(before.begin(), parts.begin(), parts.end());
+}
+
+Bytes bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+}  // namespace
+
+Initramfs::Initramfs() {
+  if (auto cache = read_whole_file(kLinkerCache)) {
+    cache_ = std::move(*cache);
+    put("/etc", kFolderMode, {});
+    add_file(kLinkerCache, cache_, 0644);
+  }
+}
+
+void Initramfs::put(std::string_view path, std::uint32_t mode, Bytes content) {
+  if (!there_.emplace(path).second) return;
+  const std::string_view name = path.substr(path.find_first_not_of('/'));
+  const std::string head =
+      fmt::format("070701{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{}", ++inode_,
+                  mode, 0, 0, 1, 0, content.size(), 0, 0, 0, 0, name.size() + 1, 0, name);
+  const auto append = [this](Bytes bytes) { archive_.insert(archive_.end(), bytes.begin(), bytes.end()); };
+  const auto align = [this] { archive_.resize((archive_.size() + kAligned - 1) / kAligned * kAligned); };
+  append(bytes_of(head));
+  archive_.push_back({});  // the name's end
+  align();
+  append(content);
+  align();
+}
+
+void Initramfs::add_file(const std::string& path, Bytes content, std::uint32_t mode) {
+  put(path, S_IFREG | mode, content);
+}
+
+Result<std::string> Initramfs::put_way(const std::string& path) {
+  std::deque<std::string> left;
+  put_components(path, left);
+  std::string at;
+  for (unsigned links = 0; !left.empty();) {
+    const std::string part = left.front();
+    left.pop_front();
+    if (part == ".") continue;
+    if (part == "..") {
+      at.resize(at.empty() ? 0 : at.rfind('/'));
+      continue;
+    }
+    const std::string next = at + "/" + part;
+    struct stat facts {};
+    if (lstat(next.c_str(), &facts) != 0) {
+      return Error{path + ": cannot be taken into the guest: " + std::strerror(errno), "check the path"};
+    }
+    if (S_ISLNK(facts.st_mode)) {
+      if (++links > kMostLinks) return Error{path + ": too many symbolic links", "check the path"};
+      std::error_code error;
+      const std::string target = std::filesystem::read_symlink(next, error);
+      put(next, S_IFLNK | 0777, bytes_of(target));
+      if (target.starts_with('/')) at.clear();
+      put_components(target, left);
+      continue;
+    }
+    if (S_ISDIR(facts.st_mode)) put(next, kFolderMode, {});
+    at = next;
+  }
+  return at;
+}
+
+Result<void> Initramfs::add(const std::string& path) {
+  const auto real = put_way(path);
+  if (!real) return real.error();
+  struct stat facts {};
+  if (there_.contains(*real) || stat(real->c_str(), &facts) != 0) return {};
+  if (!S_ISREG(facts.st_mode)) return Error{path + ": is neither a file nor a folder", "--file takes those alone"};
+  const auto file = read_whole_file(*real);
+  if (!file) return file.error();
+  put(*real, S_IFREG | (facts.st_mode & 0777), *file);
+  return add_needs(*real, *file);
+}
+
+Result<void> Initramfs::add_needs(const std::string& path, Bytes file) {
+  if (file.size() > 2 && file[0] == std::byte{'#'} && file[1] == std::byte{'!'}) {
+    const std::string_view text(reinterpret_cast<const char*>(file.data()), std::min<std::size_t>(file.size(), 256));
+    const std::size_t first = text.find_first_not_of(" \t", 2), end = text.find_first_of(" \t\n", first);
+    return first != std::string_view::npos && text[first] == '/' ? add(std::string(text.substr(first, end - first)))
+                                                                 : Result<void>{};
+  }
+  const ElfNeeds needs = elf_needs(file);
+  if (!needs.interpreter.empty()) {
+    if (auto added = add(needs.interpreter); !added) return added;
+  }
+  std::vector<std::string> folders = needs.folders;
+  for (std::string& folder : folders) {
+    for (const std::string_view origin : {"${ORIGIN}", "$ORIGIN"}) {
+      if (const std::size_t at = folder.find(origin); at != std::string::npos) {
+        folder.replace(at, origin.size(), path.substr(0, path.rfind('/')));
+      }
+    }
+  }
+  for (const std::string& name : needs.libraries) {
+    const std::string library = find_library(name, folders, cache_);
+    if (library.empty()) {
+      return Error{path + ": needs " + name + ", which is neither in " + kLinkerCache + " nor in the usual folders",
+                   "install it, or run ldconfig"};
+    }
+    if (auto added = add(library); !added) return added;
+  }
+  return {};
+}
+
+std::vector<std::byte> Initramfs::finish() {
+  put("/TRAILER!!!", 0, {});
+  return std::move(archive_);
+}
+
+}  // namespace zs::cli

@@ -1,0 +1,292 @@
+// `zeroskid linux`: boots a Linux kernel in the virtual PC, with a file system made for it, to run one command there,
+// and hands on what that writes, its exit status and the files that it leaves under /out.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "cli/boot/boot_options.h"
+#include "cli/command/command_line.h"
+#include "cli/command/exit_status.h"
+#include "cli/command/program_search.h"
+#include "cli/command/say.h"
+#include "cli/command/verb.h"
+#include "cli/linux/initramfs.h"
+#include "machine/boot/linux_kernel.h"
+#include "machine/pc.h"
+
+/// guests/linux_init.c
+extern "C" const std::byte zs_linux_init[], zs_linux_init_end[];
+
+namespace zs::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using machine::PcStop;
+using machine::PcStopKind;
+
+constexpr int kPanicked = 122, kRebooted = 123;
+constexpr ExitRow kLinuxStatuses[] = {
+    {"N", "the command's own; 128+N if signal N killed it"},
+    {"0", "or the guest turned the PC off"},
+    {"122", "the kernel panicked"},
+    {"123", "the guest rebooted"},
+    {"124", "the limit of instructions is reached"},
+    {"125", "zeroskid failed, or the PC can no longer do anything"},
+    {"127", "the command is not found"},
+    {"129", "wrong usage"},
+};
+/// What the kernel is told before --append. A panic reboots at once; names of its code lie where System.map says.
+constexpr char kCommandLine[] = "console=ttyS0 panic=-1 nokaslr mitigations=off";
+
+struct LinuxWords {
+  std::string kernel, append, cpu, memory = "1G", out = ".", console;
+  std::vector<std::string> files;
+  std::uint64_t max_instructions = 0;
+};
+
+std::optional<int> parse_linux(const Arguments& arguments, LinuxWords& words, std::vector<std::string>& command) {
+  CommandLine line(
+      "linux", "Boots a Linux kernel in a virtual PC with a complete PMU, and runs one command there, perf for one.",
+      "[OPTIONS] -- COMMAND [ARGS]");
+  line.value("--kernel", words.kernel, "FILE", "A bzImage (default: the newest /boot/vmlinuz-*)");
+  line.value("--append", words.append, "TEXT", "More of the kernel's command line");
+  line.value("--cpu", words.cpu, "MODEL", "The PC's CPU model (default: skylake-server)");
+  line.value("--mem", words.memory, "SIZE", "Its memory, with K, M or G (default: 1G)");
+  line.values("--file", words.files, "PATH", "One more file for the guest, with its libraries; may be repeated");
+  line.value("--out", words.out, "DIR", "Where files that are left under /out come to (default: .)");
+  line.value("--console", words.console, "FILE", "The kernel's messages; - is standard output");
+  line.number("--max-instructions", words.max_instructions, 1, "N", "Stop after so many instructions, with status 124");
+  line.note(
+      "The guest has the command, the files that its words name, perf, and the libraries of all these, each where it\n"
+      "lies here. Its time is counted in instructions: two runs are the same to the byte.");
+  line.exit_statuses(kLinuxStatuses);
+  if (const auto done = line.parse(arguments)) return done;
+  command = line.program();
+  if (command.empty()) {
+    say(Error{"linux: no command", "zeroskid linux -- perf stat true"});
+    return kUsage;
+  }
+  return std::nullopt;
+}
+
+Result<std::string> choose_kernel(const std::string& named) {
+  if (!named.empty()) return named;
+  std::string newest;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/boot", error)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("vmlinuz-") && strverscmp(name.c_str(), newest.c_str()) > 0) newest = name;
+  }
+  if (newest.empty()) {
+    return Error{"linux: there is no /boot/vmlinuz-*",
+                 "--kernel FILE names one; on Debian, apt-get download linux-image-cloud-amd64's newest package and"
+                 " dpkg-deb -x it"};
+  }
+  return "/boot/" + newest;
+}
+
+std::string absolute(const std::string& path) {
+  return path.starts_with('/') ? path : fs::current_path().string() + "/" + path;
+}
+
+/// The files of the guest, and what its first program is to do.
+Result<std::vector<std::byte>> make_initramfs(const LinuxWords& words, const std::string& program,
+                                              const std::vector<std::string>& command) {
+  Initramfs files;
+  const char* const search = std::getenv("PATH");
+  SearchFailure failure;
+  std::string found;
+  for (const std::string& path : {program, fs::current_path().string()}) {
+    if (auto added = files.add(path); !added) return added.error();
+  }
+  for (const std::string& path : words.files) {
+    if (auto added = files.add(absolute(path)); !added) return added.error();
+  }
+  // What the command may want to run or read: the files that its words name, a shell, perf.
+  std::vector<std::string> wanted(command.begin() + 1, command.end());
+  wanted.insert(wanted.end(), {"sh", "perf"});
+  for (const std::string& word : wanted) {
+    if (!word.empty() && find_program(word, search, found, failure)) {
+      if (auto added = files.add(absolute(found)); !added) return added.error();
+    } else if (std::error_code error; !word.empty() && fs::is_regular_file(word, error)) {
+      if (auto added = files.add(absolute(word)); !added) return added.error();
+    }
+  }
+  std::string text = fs::current_path().string() + '\0';
+  text += "PATH=" + std::string(search != nullptr ? search : "/usr/bin:/bin") + '\0';
+  text += std::string("HOME=/root") + '\0' + "LANG=C" + '\0' + "TERM=dumb" + '\0' + '\0';
+  text += program + '\0';
+  for (std::size_t i = 1; i < command.size(); ++i) text += command[i] + '\0';
+  files.add_file("/.zeroskid", std::as_bytes(std::span(text)), 0600);
+  files.add_file("/init", {zs_linux_init, zs_linux_init_end}, 0755);
+  return files.finish();
+}
+
+/// What the guest sends: what the command writes, and files, which end with the next thing that comes.
+class Arrivals {
+ public:
+  explicit Arrivals(std::string folder) : folder_(std::move(folder)) {}
+
+  void take(std::uint64_t kind, Bytes bytes) {
+    enum : std::uint8_t { Output = 1, Errors = 2, File = 3, Data = 4, CacheFile = 5 };  // guests/linux_init.c
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    switch (kind) {
+      case Output: (void)write_all(STDOUT_FILENO, text); return;
+      case Errors: (void)write_all(STDERR_FILENO, text); return;
+      case File: return begin(folder_, "/out/", text);
+      case CacheFile:
+        if (const char* const home = std::getenv("HOME")) begin(home, "/root/", text);
+        return;
+      case Data:
+        if (file_ && !write_all(file_.get(), text)) lost(std::strerror(errno));
+        return;
+      default: return;
+    }
+  }
+  bool failed() const { return failed_; }
+
+ private:
+  /// The guest's name of a file is no way out of the folder.
+  void begin(const std::string& folder, std::string_view below, std::string_view name) {
+    file_ = Descriptor();
+    const fs::path inside = fs::path(name.substr(std::min(below.size(), name.size()))).lexically_normal();
+    if (!name.starts_with(below) || inside.is_absolute() || inside.empty() || *inside.begin() == "..") return;
+    const fs::path path = folder / inside;
+    name_ = path;
+    std::error_code error;
+    fs::create_directories(path.parent_path(), error);
+    file_ = Descriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
+    if (!file_) lost(std::strerror(errno));
+  }
+  void lost(const std::string& why) {
+    file_ = Descriptor();
+    failed_ = true;
+    say(Error{name_ + ": cannot be written: " + why, "--out chooses another place"});
+  }
+
+  std::string folder_, name_;
+  Descriptor file_;
+  bool failed_ = false;
+};
+
+/// The kernel's messages: whole to a file, the last lines for who asks why it ended.
+class Console {
+ public:
+  explicit Console(Descriptor file) : file_(std::move(file)) {}
+  void take(std::uint8_t byte) {
+    line_ += static_cast<char>(byte);
+    if (byte != '\n') return;
+    if (line_.find("Kernel panic") != std::string::npos) panicked_ = true;
+    if (file_) (void)write_all(file_.get(), line_);
+    last_.push_back(std::exchange(line_, {}));
+    if (last_.size() > kKept) last_.pop_front();
+  }
+  bool panicked() const { return panicked_; }
+  std::string last() const {
+    std::string text;
+    for (const std::string& line : last_) text += line;
+    return text + line_;
+  }
+
+ private:
+  static constexpr std::size_t kKept = 20;
+  Descriptor file_;
+  std::string line_;
+  std::deque<std::string> last_;
+  bool panicked_ = false;
+};
+
+int exit_status(const PcStop& stop, const Console& console) {
+  switch (stop.kind) {
+    case PcStopKind::DebugExit: return stop.status;
+    case PcStopKind::PowerOff: return 0;
+    case PcStopKind::Limit: return kLimitReached;
+    case PcStopKind::Reset: return console.panicked() ? kPanicked : kRebooted;
+    default: return kToolFailed;
+  }
+}
+
+int run_linux(const Arguments& arguments) {
+  LinuxWords words;
+  std::vector<std::string> command;
+  if (const auto done = parse_linux(arguments, words, command)) return *done;
+  const auto failed = [](const Error& error, int status = kToolFailed) {
+    say(error);
+    return status;
+  };
+  const auto kernel = choose_kernel(words.kernel);
+  if (!kernel) return failed(kernel.error());
+  const auto plan = plan_boot({.kernel = *kernel,
+                               .append = {},
+                               .modules = {},
+                               .breakpoints = {},
+                               .quirks = {},
+                               .cpu = words.cpu,
+                               .memory = words.memory,
+                               .max_instructions = words.max_instructions});
+  if (!plan) return failed(plan.error(), kUsage);
+  std::string program;
+  SearchFailure failure;
+  if (!find_program(command.front(), std::getenv("PATH"), program, failure)) {
+    return failed(failure.error, failure.exit_status);
+  }
+  machine::MultibootInput input{.kernel = {}, .kernel_name = *kernel, .command_line = kCommandLine, .modules = {}};
+  if (!words.append.empty()) input.command_line += " " + words.append;
+  auto image = read_whole_file(*kernel);
+  if (!image) return failed(image.error());
+  input.kernel = std::move(*image);
+  if (!machine::is_linux_kernel(input.kernel)) {
+    return failed(
+        {*kernel + ": is no Linux kernel that a boot loader takes (bzImage)", "arch/x86/boot/bzImage is one"});
+  }
+  auto files = make_initramfs(words, absolute(program), command);
+  if (!files) return failed(files.error());
+  input.modules.push_back({std::move(*files), "the guest's files"});
+
+  Descriptor console_file;
+  if (!words.console.empty()) {
+    console_file =
+        Descriptor(words.console == "-" ? dup(STDOUT_FILENO)
+                                        : open(words.console.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!console_file) {
+      return failed({words.console + ": cannot be written: " + std::strerror(errno), "choose another place"});
+    }
+  }
+  Console console(std::move(console_file));
+  Arrivals arrivals(words.out);
+  auto made =
+      machine::Pc::make({.cpu = plan->cpu,
+                         .quirks = plan->quirks,
+                         .memory_bytes = plan->memory_bytes,
+                         .serial = [&console](std::uint8_t byte) { console.take(byte); },
+                         .parcel = [&arrivals](std::uint64_t kind, Bytes bytes) { arrivals.take(kind, bytes); }});
+  if (!made) return failed(made.error());
+  machine::Pc& pc = **made;
+  if (const auto loaded = pc.boot_kernel(input); !loaded) return failed(loaded.error());
+  const PcStop stop = pc.run(plan->limit);
+  const int status = exit_status(stop, console);
+  if (stop.kind != PcStopKind::DebugExit && stop.kind != PcStopKind::PowerOff) {
+    write_all(STDERR_FILENO, console.last());
+    say("linux: " + (status == kPanicked ? "the kernel panicked" : ending(stop, pc)));
+  }
+  return status == 0 && arrivals.failed() ? kToolFailed : status;
+}
+
+}  // namespace
+
+const Verb kLinuxVerb{"linux", "Run a command under a Linux kernel in the virtual PC, where perf is precise",
+                      run_linux};
+
+}  // namespace zs::cli
