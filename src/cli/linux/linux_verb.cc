@@ -147,7 +147,7 @@ class Arrivals {
       case Errors: (void)write_all(STDERR_FILENO, text); return;
       case File: return begin(folder_, "/out/", text);
       case CacheFile:
-        if (const char* const home = std::getenv("HOME")) begin(home, "/root/", text);
+        if (const char* const home = std::getenv("HOME")) begin(home + kNames, "/root" + kNames, text);
         return;
       case Data:
         if (file_ && !write_all(file_.get(), text)) lost(std::strerror(errno));
@@ -159,7 +159,7 @@ class Arrivals {
 
  private:
   /// The guest's name of a file is no way out of the folder.
-  void begin(const std::string& folder, std::string_view below, std::string_view name) {
+  void begin(const std::string& folder, const std::string& below, std::string_view name) {
     file_ = Descriptor();
     const fs::path inside = fs::path(name.substr(std::min(below.size(), name.size()))).lexically_normal();
     if (!name.starts_with(below) || inside.is_absolute() || inside.empty() || *inside.begin() == "..") return;
@@ -175,6 +175,9 @@ class Arrivals {
     failed_ = true;
     say(Error{name_ + ": cannot be written: " + why, "--out chooses another place"});
   }
+
+  /// Where perf keeps the names of kernels' functions: nothing else of a home folder is the guest's to write.
+  static inline const std::string kNames = "/.debug/[kernel.kallsyms]/";
 
   std::string folder_, name_;
   Descriptor file_;

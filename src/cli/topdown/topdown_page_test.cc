@@ -19,7 +19,7 @@ using profile::ValueClass;
 using testing::HasSubstr;
 using testing::Not;
 
-const arch::CpuModel& skylake() { return *arch::find_cpu_model("skylake-server"); }
+const arch::CpuModel& skylake_server() { return *arch::find_cpu_model("skylake-server"); }
 
 /// A run of 1000 cycles, 4000 slots, on Skylake server: 400 of the front end, 200 of wrong paths, 3000 of the back end,
 /// of which 2400 of memory, and 400 that retired.
@@ -52,14 +52,14 @@ struct WalkRun {
     };
     for (const arch::Metric& row : arch::metric_rows()) {
       for (const char* const group : groups) {
-        if (row.in_group(group) && arch::has_metric(skylake(), row)) {
-          metrics.push_back(bind_metric(row, skylake(), column_of, events));
+        if (row.in_group(group) && arch::has_metric(skylake_server(), row)) {
+          metrics.push_back(bind_metric(row, skylake_server(), column_of, events));
         }
       }
     }
     report = {.program = "./walk", .cpu_model = "skylake-server@1", .slots = {.value = 4000}};
     report.nodes = topdown_tree(metrics, {.counts = counts});
-    for (TopdownNode& node : report.nodes) node.next = look_here_next(node.metric->name(), skylake(), "./walk");
+    for (TopdownNode& node : report.nodes) node.next = look_here_next(node.metric->name(), skylake_server(), "./walk");
   }
   std::vector<StatEvent> events;
   std::vector<double> counts;

@@ -47,6 +47,7 @@ struct Board : CpuPins, SystemPins, MonitorPins {
   void inject_smi() override {}
   void inject_init() override {}
   void inject_nmi() override {}
+  void take_parcel(std::uint64_t) override {}
 
   Clock clock;
   Pic pic;
@@ -70,7 +71,7 @@ struct Board : CpuPins, SystemPins, MonitorPins {
     ports.add(pic, 0xA0, 0xA1);
     ports.add(pit, 0x40, 0x43);
     ports.add(cmos, 0x70, 0x71);
-    ports.add(monitor, MonitorPorts::kDebugExit, MonitorPorts::kInject);
+    ports.add(monitor, MonitorPorts::kDebugExit, MonitorPorts::kLast);
     ports.add(serial, SerialPort::kCom1, SerialPort::kCom1 + 7);
     ports.add(fw_cfg, 0x510, 0x511);
     ports.add(keyboard, 0x60, 0x60);
