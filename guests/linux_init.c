@@ -125,14 +125,16 @@ static void send_all_below(word kind, const char* folder) {
 
 static void prepare(void) {
   static const char* const kMounts[][2] = {{"proc", "/proc"},           {"sysfs", "/sys"},
-                                           {"devtmpfs", "/dev"},        {"tmpfs", "/tmp"},
-                                           {"tmpfs", "/out"},           {"tmpfs", "/run"},
+                                           {"devtmpfs", "/dev"},        {"tmpfs", "/out"},
                                            {"devpts", "/dev/pts"},      {"tmpfs", "/dev/shm"},
                                            {"debugfs", "/sys/kernel/debug"}, {"tracefs", "/sys/kernel/tracing"}};
   static const char* const kLinks[][2] = {{"/proc/self/fd", "/dev/fd"},
                                           {"/proc/self/fd/0", "/dev/stdin"},
                                           {"/proc/self/fd/1", "/dev/stdout"},
                                           {"/proc/self/fd/2", "/dev/stderr"}};
+  // All is in memory already, and files that the command needs may lie there.
+  CALL2(mkdir, "/tmp", 01777);
+  CALL2(mkdir, "/run", 0755);
   for (word i = 0; i < sizeof kMounts / sizeof *kMounts; ++i) {
     CALL2(mkdir, kMounts[i][1], 0755);
     CALL5(mount, kMounts[i][0], kMounts[i][1], kMounts[i][0], 0, 0);

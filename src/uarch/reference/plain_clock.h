@@ -48,7 +48,7 @@ class PlainClock {
     cost_ = block_costs(core_, memory_, block_).back();
     const InstructionShape& shape = instruction.shape;
     addressed_ = latest(shape.address);
-    result_ = latest(cost_.reads);
+    result_ = latest(shape.reads | cost_.false_reads);
     if (shape.loads != 0) {
       const Value loaded = later(addressed_, cost_.load);
       result_ = joined(result_, loaded);

@@ -53,7 +53,7 @@ InstructionCost cost_of(const TimingParameters& core, const MemoryLimits& memory
                        .uops = row.uops,
                        .latency = row.latency,
                        .divider = row.divider,
-                       .reads = shape.reads | (waits ? shape.writes & kGeneralRegisters : 0),
+                       .false_reads = waits ? shape.writes & kGeneralRegisters : 0,
                        .uses = row.uses,
                        .unknown = row.source == UopSource::Unknown && !shape.nop};
   if (shape.loads != 0) {
@@ -377,7 +377,7 @@ BlockTiming::Map BlockTiming::map_of(std::span<const PlacedInstruction> block, s
   RegisterSet read = 0, written = 0;
   for (std::size_t i = 0; i < block.size(); ++i) {
     const InstructionShape& shape = block[i].shape;
-    read |= (costs[i].reads | shape.address) & ~written;
+    read |= (shape.reads | costs[i].false_reads | shape.address) & ~written;
     written |= shape.writes;
   }
   std::vector<std::uint8_t>&inputs = map.inputs, &outputs = map.outputs;
@@ -434,7 +434,7 @@ BlockTiming::Map BlockTiming::map_of(std::span<const PlacedInstruction> block, s
     Times addressed = dispatched;
     each_register(shape.address, [&](std::uint8_t number) { join_times(addressed, state[number]); });
     Times ready = dispatched;
-    each_register(costs[i].reads, [&](std::uint8_t number) { join_times(ready, state[number]); });
+    each_register(shape.reads | costs[i].false_reads, [&](std::uint8_t number) { join_times(ready, state[number]); });
     if (shape.loads != 0) {
       join_times(ready, later(addressed, costs[i].load));
       for (unsigned k = 0; k < shape.loads; ++k, ++load) {

@@ -166,7 +166,7 @@ struct InstructionCost {
   std::uint32_t latency = 0;  // cycles from operands or the loaded value to the result
   std::uint32_t load = 0;     // cycles of its load, 0 if it has none
   std::uint32_t divider = 0;
-  RegisterSet reads = 0;  // that its result waits for, but for those that make an address
+  RegisterSet false_reads = 0;  // that it waits for beside those that it reads
   std::array<PortUse, 6> uses{};
   bool fused_away = false;  // the second half of a macro-fused pair
   bool microcoded = false;

@@ -53,7 +53,7 @@ void RetirementOrder::passed(std::uint32_t id, std::uint64_t start, std::span<co
       if (!event.is_load && event.at == i) dispatched += event.time;
     }
     const std::uint64_t addressed = latest(shape.address, dispatched);
-    std::uint64_t ready = latest(cost.reads, dispatched);
+    std::uint64_t ready = latest(shape.reads | cost.false_reads, dispatched);
     for (unsigned k = 0; k < shape.loads; ++k, ++load) {
       std::uint64_t cycles = cost.load;
       for (const CoreClock::Event& event : events) {
