@@ -51,6 +51,9 @@ constexpr std::uint64_t kExposeTagBits = 0x800;
 constexpr std::uint64_t kActionFlags = SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER |
                                        SA_RESETHAND | kSaRestorer | kExposeTagBits;
 
+/// The kernel does nothing deadly with it unless the program asks for that.
+bool harmless_by_default(int signal) { return ignored_by_default(signal) || stops_by_default(signal); }
+
 void real_sigaction(int signal, const KernelSigaction& action) {
   raw_syscall(SYS_rt_sigaction, signal, &action, nullptr, 8);
 }
@@ -63,10 +66,8 @@ void for_each_handled(Visit visit) {
   }
 }
 
-}  // namespace
-
-// Installs what really must be there for the program's `action`.
-void Signals::install(int signal, const KernelSigaction& action) {
+/// What really must be there for the program's `action`.
+KernelSigaction real_action(int signal, const KernelSigaction& action) {
   KernelSigaction real;
   const bool handled = action.handler > 1;
   real.handler = reinterpret_cast<std::uint64_t>(&signal_entry);
@@ -78,7 +79,7 @@ void Signals::install(int signal, const KernelSigaction& action) {
     real.mask &= ~kSynchronousSignals;
   } else if (handled) {
     real.flags |= action.flags & (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT);
-  } else if (action.handler == 1 || ignored_by_default(signal) || stops_by_default(signal)) {
+  } else if (action.handler == 1 || harmless_by_default(signal)) {
     real = action;
     real.mask = 0;
     if ((real.flags & kSaRestorer) == 0) real.restorer = 0;
@@ -86,17 +87,24 @@ void Signals::install(int signal, const KernelSigaction& action) {
   } else {
     real.flags |= SA_RESTART;  // would kill: handled, so that the recording ends well first
   }
-  real_sigaction(signal, real);
+  return real;
 }
+
+void install(int signal, const KernelSigaction& action) { real_sigaction(signal, real_action(signal, action)); }
+
+}  // namespace
 
 void Signals::install_handlers() {
   Process& process = *run_.thread->process;
   for_each_handled([&](int signal) {
+    KernelSigaction& action = (*process.actions)[signal];
+    action = KernelSigaction{};
+    const KernelSigaction real = real_action(signal, action);
     KernelSigaction old;
-    raw_syscall(SYS_rt_sigaction, signal, nullptr, &old, 8);
-    (*process.actions)[signal] = KernelSigaction{};
-    if (old.handler == 1) (*process.actions)[signal].handler = 1;
-    install(signal, (*process.actions)[signal]);
+    raw_syscall(SYS_rt_sigaction, signal, harmless_by_default(signal) ? nullptr : &real, &old, 8);
+    if (old.handler != 1) return;
+    action.handler = 1;
+    install(signal, action);
   });
 }
 
@@ -189,7 +197,7 @@ void Signals::deliver(int signal, const siginfo_t& info, const Fault* fault) {
   // A fault that the program blocks or ignores is deadly, whatever the disposition.
   const bool forced = fault != nullptr && ((thread.mask & signal_bit(signal)) != 0 || chosen.handler == 1);
   if (forced || chosen.handler == 0) {
-    if (!forced && (ignored_by_default(signal) || stops_by_default(signal))) return gate_.settle();
+    if (!forced && harmless_by_default(signal)) return gate_.settle();
     die_of(signal, info);
   }
   if (chosen.handler == 1) return gate_.settle();
@@ -288,8 +296,7 @@ long Signals::wait_with_mask(std::uint64_t mask, bool with_any_result, const std
 
 bool Signals::is_deadly(int signal) const {
   if (signal < 1 || signal > kSignals || signal == SIGKILL || signal == SIGSTOP) return false;  // these the kernel does
-  return (*run_.thread->process->actions)[signal].handler == 0 && !ignored_by_default(signal) &&
-         !stops_by_default(signal);
+  return (*run_.thread->process->actions)[signal].handler == 0 && !harmless_by_default(signal);
 }
 
 // What ends the process where somebody lets it in has ended it when it was sent, before anybody can take it. Blocked

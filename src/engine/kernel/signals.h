@@ -56,7 +56,6 @@ class Signals {
  private:
   bool is_deadly(int signal) const;
   void forget_sent(int signal);
-  void install(int signal, const KernelSigaction& action);
   [[noreturn]] void die_of(int signal, const siginfo_t& info);
   void let_kernel_deliver(int signal, const siginfo_t& info);
   void become_program(std::uint64_t mask, const stack_t& alternate);
