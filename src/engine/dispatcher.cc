@@ -118,7 +118,7 @@ void Dispatcher::leave_at_exit(std::uint32_t& link_from) {
 
 void Dispatcher::leave_at_guard() {
   if (run_.counting.form == TraceForm::Budget && run_.trace_start == run_.trace().end() - run_.trace().room() &&
-      run_.threads.size() == 1)
+      (run_.threads.size() == 1 || run_.trace().room() < TraceBuffer::kBytes))
     run_.trace().grow_budget_view();
   const std::uint32_t id = exit_at(record_of_append(run_.context.guard_pc, run_.trace().pointer_bias() != 0));
   const Exit exit = run_.translator->blocks().exit(id);

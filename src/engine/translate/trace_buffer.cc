@@ -48,6 +48,7 @@ void TraceBuffer::map_alias() const {
 }
 
 void TraceBuffer::use_budget_view() {
+  begin_ = end_ - kFirstViewBytes;
   map_alias();
   aliased_ = true;
 }
@@ -65,7 +66,7 @@ void TraceBuffer::grow_budget_view() {
 // A child begins as small as any process: most go on to another program soon.
 void TraceBuffer::after_fork() {
   if (!aliased_) return;
-  const std::uint64_t first = end_ - kBytes;
+  const std::uint64_t first = end_ - kFirstViewBytes;
   if (begin_ < first) {
     const long result = raw_syscall(SYS_mmap, begin_, first - begin_, PROT_NONE,
                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);

@@ -12,8 +12,10 @@ namespace zs::engine {
 
 class TraceBuffer {
  public:
-  /// Of the trace at first, and in the forms other than the budget form always.
+  /// Of the trace in the forms other than the budget form.
   static constexpr std::size_t kBytes = 512 << 10;
+  /// Of a budget view at first: most processes end soon.
+  static constexpr std::size_t kFirstViewBytes = 64 << 10;
   /// What a budget view may grow to, backwards: so much is kept free in front of the trace.
   static constexpr std::size_t kMostBytes = 4 << 20;
   static constexpr std::size_t kGuardBytes = 64 << 10;

@@ -30,7 +30,7 @@ TEST_F(TraceBufferTest, TheBudgetViewGrowsBackwardsFromItsGuardUpToItsBound) {
   trace_.use_budget_view();
   const std::uint64_t end = trace_.end();
   std::uint64_t bytes = trace_.room();
-  EXPECT_EQ(bytes, TraceBuffer::kBytes);
+  EXPECT_EQ(bytes, TraceBuffer::kFirstViewBytes);
   while (bytes < TraceBuffer::kMostBytes) {
     trace_.grow_budget_view();
     EXPECT_EQ(trace_.room(), 2 * bytes);
@@ -56,7 +56,7 @@ TEST_F(TraceBufferTest, AForkedChildsBudgetViewIsSmallAgainAndItsOwn) {
   trace_.grow_budget_view();
   word(trace_.begin()) = 42;
   trace_.after_fork();
-  EXPECT_EQ(trace_.room(), TraceBuffer::kBytes);
+  EXPECT_EQ(trace_.room(), TraceBuffer::kFirstViewBytes);
   EXPECT_EQ(word(trace_.begin()), 0u);
   trace_.grow_budget_view();
   EXPECT_EQ(word(trace_.begin()), 0u);
