@@ -39,23 +39,26 @@ void DirectTable::unmap() {
 }
 
 // Elsewhere the table is no memory of the program's, nor of ours: what it loads or stores there faults.
-bool DirectTable::map_untouched(std::uint64_t pc) {
-  const std::size_t stretch = pc / kStretch;
-  if (!tried_.test(stretch)) {
+void DirectTable::map_untouched(AddressRange code) {
+  const AddressRange covered = fixed_code_.contains(code.start) ? fixed_code_ : AddressRange{kFirst, kEnd};
+  AddressRange mapped{};
+  for (std::uint64_t pc = code.start & ~(kStretch - 1); pc < code.end; pc += kStretch) {
+    const std::size_t stretch = pc / kStretch;
+    if (tried_.test(stretch)) continue;
     tried_.set(stretch);
-    const AddressRange covered = fixed_code_.contains(pc) ? fixed_code_ : AddressRange{kFirst, kEnd};
-    const AddressRange part =
-        slots({std::max(covered.start, stretch * kStretch), std::min(covered.end, (stretch + 1) * kStretch)});
+    const AddressRange part = slots({std::max(covered.start, pc), std::min(covered.end, pc + kStretch)});
     untouched_there_.set(stretch, untouched_.map(part.start, part.size(), miss_));
-    StoreKey::instance().protect(part, PROT_READ | PROT_WRITE);
+    mapped = {mapped.empty() ? part.start : mapped.start, part.end};
   }
-  return untouched_there_.test(stretch);
+  if (!mapped.empty()) StoreKey::instance().protect(mapped, PROT_READ | PROT_WRITE);
 }
 
 // A page that nobody has written to is left alone where that will do: reading it would already make the kernel look for
 // it.
 void DirectTable::expect(std::uint64_t pc) {
-  if (is_touched(pc) || map_untouched(pc)) return;
+  if (is_touched(pc)) return;
+  map_untouched({pc, pc + 1});
+  if (untouched_there_.test(pc / kStretch)) return;
   touch(pc);
   std::fill_n(slot(pc & ~(kPage - 1)), kPage, miss_);
 }
@@ -63,8 +66,9 @@ void DirectTable::expect(std::uint64_t pc) {
 void DirectTable::expect_code(AddressRange code) {
   constexpr std::uint64_t kMost = 32 << 20;
   const std::uint64_t end = std::min(code.end, code.start + kMost);
-  for (std::uint64_t pc = code.start; pc < end; pc = (pc / kStretch + 1) * kStretch) {
-    if (covers(pc)) map_untouched(pc);
+  for (const AddressRange covered : {fixed_code_, AddressRange{kFirst, kEnd}}) {
+    const AddressRange part{std::max(code.start, covered.start), std::min(end, covered.end)};
+    if (mapped_ && !part.empty()) map_untouched(part);
   }
 }
 

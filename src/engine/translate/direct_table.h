@@ -89,7 +89,7 @@ class DirectTable {
     pages(pc) |= page_bit(pc);
     ++pages_in_use_;
   }
-  bool map_untouched(std::uint64_t pc);
+  void map_untouched(AddressRange code);
 
   const UntouchedEntries& untouched_;
   std::uint64_t notes_;  // a bit for each page of the table that was written to,
