@@ -107,8 +107,9 @@ function(programs)
   program(zeroskid-run session/zeroskid_run_main.cc zs_session)
   program(zeroskid     cli/zeroskid_main.cc         zs_cli -static-libstdc++ -static-libgcc)
   program(zeroskid-pages cli/pages_main.cc          zs_cli)  # runs while building: man pages and completions
-  start_populated(zeroskid-run -static-pie)
-  start_populated(zeroskid)
+  if(NOT ZEROSKID_SANITIZE)  # whose start is their own
+    target_link_options(zeroskid-run PRIVATE LINKER:-e,zs_start -static-pie)
+  endif()
   link_at_fixed_address(zeroskid)
   name_commit(zeroskid)
   static_program()
@@ -122,7 +123,7 @@ function(static_program)
   add_executable(zeroskid-static EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/src/cli/zeroskid_main.cc
                  ${CMAKE_SOURCE_DIR}/cmake/linked_libraries.cc)
   target_link_libraries(zeroskid-static PRIVATE zs_cli pfm)
-  start_populated(zeroskid-static -static-pie)
+  target_link_options(zeroskid-static PRIVATE -static-pie)
   name_commit(zeroskid-static)
 endfunction()
 
@@ -137,14 +138,6 @@ function(name_commit TARGET)
     COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DOUTPUT=${CMAKE_BINARY_DIR}/commit.cc
             -P ${CMAKE_SOURCE_DIR}/cmake/Commit.cmake)
   add_dependencies(${TARGET} commit)
-endfunction()
-
-# zs_start (src/base/start_up.cc) makes the pages of the program's file present before anything else runs. Sanitizers have
-# their own start.
-function(start_populated TARGET)
-  if(NOT ZEROSKID_SANITIZE)
-    target_link_options(${TARGET} PRIVATE LINKER:-e,zs_start ${ARGN})
-  endif()
 endfunction()
 
 # Pointers in tables of constants are then right in the file, so that a process needs to write none of those pages when it starts.

@@ -17,36 +17,25 @@ namespace zs {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-/// source: madvise(2), Linux 5.14. Older kernels know neither, and pages come fault by fault.
-enum class Populate : long { ForReading = 22, ForWriting = 23 };
 
 // Neither libc nor its thread-local variables are there at zs_start.
-void populate(std::uint64_t start, std::uint64_t end, Populate how) {
+void populate(std::uint64_t start, std::uint64_t end) {
+  constexpr long kPopulateWrite = 23;  // Linux 5.14. Older kernels do not know it, and pages come fault by fault.
   start &= ~(kPage - 1);
   long result;
   asm volatile("syscall"
                : "=a"(result)
-               : "a"(SYS_madvise), "D"(start), "S"(end - start), "d"(static_cast<long>(how))
+               : "a"(SYS_madvise), "D"(start), "S"(end - start), "d"(kPopulateWrite)
                : "rcx", "r11", "memory");
 }
 
-void populate_segments(std::uint32_t flags, Populate how) {
-  const std::uint64_t bias = own_bias();
-  for (const Elf64_Phdr& it : own_segments()) {
-    const std::uint64_t start = it.p_vaddr + bias;
-    if (it.p_type == PT_LOAD && (it.p_flags & PF_W) == flags) populate(start, start + it.p_memsz, how);
-  }
-}
-
 }  // namespace
-
-void populate_code() { populate_segments(0, Populate::ForReading); }
 
 void populate_heap() {
   void* volatile first = std::malloc(1);
   const auto start = reinterpret_cast<std::uint64_t>(first), end = reinterpret_cast<std::uint64_t>(sbrk(0));
   constexpr std::uint64_t kMost = std::uint64_t{256} << 10;
-  if (start < end && end - start < kMost) populate(start, end, Populate::ForWriting);
+  if (start < end && end - start < kMost) populate(start, end);
   std::free(first);
 }
 
@@ -64,8 +53,11 @@ void use_large_heap_pages() {
 }  // namespace zs
 
 void zs_populate_image() {
-  zs::populate_code();
-  zs::populate_segments(PF_W, zs::Populate::ForWriting);
+  const std::uint64_t bias = zs::own_bias();
+  for (const Elf64_Phdr& it : zs::own_segments()) {
+    const std::uint64_t start = it.p_vaddr + bias;
+    if (it.p_type == PT_LOAD && (it.p_flags & PF_W) != 0) zs::populate(start, start + it.p_memsz);
+  }
 }
 
 // The registers and the stack are as the kernel or the dynamic loader left them when C's own entry begins.

@@ -10,7 +10,6 @@
 
 #include "base/check.h"
 #include "base/room_for_descriptors.h"
-#include "base/start_up.h"
 #include "engine/kernel/robust_list.h"
 #include "engine/kernel/signal_block.h"
 #include "engine/kernel/syscall_window.h"
@@ -308,7 +307,6 @@ void Threads::note_forked(std::int32_t pid, std::int32_t shown, const CloneReque
 void Threads::begin_forked(std::int32_t shown, int seat, const CloneRequest& request) {
   Run& run = parts_.run;
   Thread& thread = *run.thread;
-  populate_code();
   run.lock.reset(thread);
   parts_.futexes.forget_waiters();
   thread.clear_at = (request.flags & CLONE_CHILD_CLEARTID) != 0 ? request.child_tid : 0;
