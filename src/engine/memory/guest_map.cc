@@ -89,7 +89,11 @@ std::shared_ptr<const MappedFile> anonymous_file(int flags) {
 long GuestMap::mmap(std::uint64_t address, std::uint64_t length, int prot, int flags, int fd, std::uint64_t offset) {
   space_.follow_grown_stacks();
   const bool anonymous = (flags & MAP_ANONYMOUS) != 0;
-  std::shared_ptr<const MappedFile> file = anonymous ? nullptr : describe_file(fd);
+  std::shared_ptr<const MappedFile> file;
+  if (!anonymous) {
+    const GuestMapping* const there = mappings().find(address);
+    file = describe_file(fd, there != nullptr || address == 0 ? there : mappings().find(address - 1));
+  }
   if (offset % kPageSize != 0 || length == 0 || page_up(length) == 0 || page_up(length) > kTaskSize ||
       (!anonymous && !file)) {
     // Cannot succeed; the kernel knows the error.

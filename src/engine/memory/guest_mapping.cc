@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "engine/raw_syscall.h"
 
@@ -16,6 +17,24 @@ namespace zs::engine {
 namespace {
 
 std::int64_t in_ns(const timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
+
+/// Another write would have left other times.
+bool had_settled(const MappedFile& file) {
+  constexpr std::int64_t kLongestTickNs = 10'000'000;
+  return file.seen_ns - std::max(file.changed_ns, file.status_changed_ns) > kLongestTickNs;
+}
+
+bool is_as_it_was(const MappedFile& file, const struct stat& now) {
+  return major(now.st_dev) == file.device_major && minor(now.st_dev) == file.device_minor && now.st_ino == file.inode &&
+         static_cast<std::uint64_t>(now.st_size) == file.size && in_ns(now.st_mtim) == file.changed_ns &&
+         in_ns(now.st_ctim) == file.status_changed_ns;
+}
+
+/// File systems whose files keep the time of each change: ext2 to ext4, XFS, Btrfs, F2FS, ZFS, bcachefs, overlays of
+/// such, and those that cannot be written. In memory (tmpfs) a mapping is written to without a time.
+/// source: linux/magic.h, and statfs(2)
+constexpr long kKeepTimes[] = {0xEF53,     0x58465342, 0x9123683E, 0xF2F52010, 0x2FC12FC1,
+                               0xCA451A4E, 0x794C7630, 0x73717368, 0xE0F5E1E2, 0x9660};
 
 }  // namespace
 
@@ -52,24 +71,24 @@ bool mergeable(const GuestMapping& left, const GuestMapping& right) {
 }
 
 bool is_unchanged(const MappedFile& file) {
-  constexpr std::int64_t kLongestTickNs = 10'000'000;
-  if (file.seen_ns - std::max(file.changed_ns, file.status_changed_ns) <= kLongestTickNs) return false;
+  if (!had_settled(file)) return false;
   struct stat now;
   if (is_error(raw_syscall(SYS_stat, file.path.c_str(), &now))) return false;
-  return major(now.st_dev) == file.device_major && minor(now.st_dev) == file.device_minor && now.st_ino == file.inode &&
-         static_cast<std::uint64_t>(now.st_size) == file.size && in_ns(now.st_mtim) == file.changed_ns &&
-         in_ns(now.st_ctim) == file.status_changed_ns;
+  return is_as_it_was(file, now);
 }
 
-std::shared_ptr<const MappedFile> describe_file(int fd) {
+std::shared_ptr<const MappedFile> describe_file(int fd, const GuestMapping* beside) {
   constexpr long kHugetlbfsMagic = 0x958458f6;
   constexpr long kNoExec = 8;  // ST_NOEXEC
   struct stat status;
   if (is_error(raw_syscall(SYS_fstat, fd, &status))) return nullptr;
+  if (beside != nullptr && beside->file && beside->file->has_one_name && is_as_it_was(*beside->file, status))
+    return beside->file;
   auto file = std::make_shared<MappedFile>();
   file->device_major = static_cast<std::uint32_t>(major(status.st_dev));
   file->device_minor = static_cast<std::uint32_t>(minor(status.st_dev));
   file->inode = status.st_ino;
+  file->has_one_name = status.st_nlink == 1;
   file->size = static_cast<std::uint64_t>(status.st_size);
   file->changed_ns = in_ns(status.st_mtim);
   file->status_changed_ns = in_ns(status.st_ctim);
@@ -79,6 +98,8 @@ std::shared_ptr<const MappedFile> describe_file(int fd) {
   struct statfs system;
   if (!is_error(raw_syscall(SYS_fstatfs, fd, &system))) {
     file->may_execute = (system.f_flags & kNoExec) == 0;
+    file->tells_changes =
+        had_settled(*file) && std::ranges::find(kKeepTimes, static_cast<long>(system.f_type)) != std::end(kKeepTimes);
     if (system.f_type == kHugetlbfsMagic) file->page_size = static_cast<std::uint64_t>(system.f_bsize);
   }
   char link[64];

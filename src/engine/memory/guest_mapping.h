@@ -16,8 +16,10 @@ struct MappedFile {
   std::string path;
   std::uint32_t device_major = 0, device_minor = 0;
   std::uint64_t inode = 0;
+  bool has_one_name = false;
   bool may_execute = true;              // false: the file system is mounted noexec
   std::uint64_t page_size = kPageSize;  // larger on hugetlbfs
+  bool tells_changes = false;           // other contents of it have other times, to the next tick
   /// As it was when it was mapped: another version of the file differs in one of these, unless it was written within
   /// the same tick.
   std::uint64_t size = 0;
@@ -51,7 +53,9 @@ bool mergeable(const GuestMapping& left, const GuestMapping& right);
 bool same_file(const std::shared_ptr<const MappedFile>& a, const std::shared_ptr<const MappedFile>& b);
 /// Whether the file is still there and has not been written since it was mapped. False where that cannot be told.
 bool is_unchanged(const MappedFile& file);
+/// beside  what lies where the file is to be mapped, or before that place: a loader's other mapping of the same file
+/// perhaps, which is then asked for nothing twice
 /// Null if `fd` is no open descriptor.
-std::shared_ptr<const MappedFile> describe_file(int fd);
+std::shared_ptr<const MappedFile> describe_file(int fd, const GuestMapping* beside);
 
 }  // namespace zs::engine

@@ -1,8 +1,10 @@
 #include "engine/memory/mappings.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <map>
@@ -61,6 +63,21 @@ TEST(Mappings, MakesOneOfNeighboursThatTheKernelWouldMerge) {
   mappings.add(file_pages(13, 14, start_of(9), file));
   EXPECT_THAT(ranges(mappings),
               ElementsAre(AddressRange{0, 3}, AddressRange{3, 4}, AddressRange{10, 13}, AddressRange{13, 14}));
+}
+
+TEST(Mappings, OfAFileThatLiesBesideNothingIsAskedTwice) {
+  const auto file_of = [](const char* path, const GuestMapping* beside) {
+    const int fd = open(path, O_RDONLY);
+    auto file = describe_file(fd, beside);
+    close(fd);
+    return file;
+  };
+  const GuestMapping beside = file_pages(10, 12, 0, file_of("/etc/passwd", nullptr));
+  ASSERT_TRUE(beside.file && beside.file->has_one_name) << "or this machine's /etc/passwd has two names";
+  EXPECT_EQ(file_of("/etc/passwd", &beside), beside.file);
+  EXPECT_NE(file_of("/etc/group", &beside), beside.file);
+  const GuestMapping anonymous = pages(10, 12);
+  EXPECT_EQ(file_of("/etc/passwd", &anonymous)->path, "/etc/passwd");
 }
 
 TEST(Mappings, SplitsWhatReachesOutOfAChangedRangeAndKeepsItsPlaceInTheFile) {
