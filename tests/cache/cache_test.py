@@ -42,6 +42,23 @@ int main(void) {
   printf("%d %d %d\n", before, changed, number());
 }
 """
+#: The same as a debugger does it, to a page that is never writable.
+POKES = r"""
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((noinline, aligned(64))) int number(void) { int n; __asm__ volatile("mov $11, %0" : "=r"(n)); return n; }
+int main(void) {
+  int before = number();
+  const uint8_t* at = (const uint8_t*)&number;
+  while (*at != 11) ++at;
+  if (pwrite(open("/proc/self/mem", O_RDWR), "\x16", 1, (off_t)(uintptr_t)at) != 1) return 1;
+  int sum = 0;
+  for (int i = 0; i < 100; ++i) sum += number();
+  printf("%d %d\n", before, sum / 100);
+}
+"""
 #: A just-in-time compiler: code in anonymous memory, and in a file without a name that is mapped twice, once to write
 #: and once to run.
 COMPILES = r"""
@@ -164,6 +181,14 @@ class Cache(unittest.TestCase):
         self.run_tool("/bin/true")
         self.assertEqual(inodes, [os.stat(os.path.join(self.cache, name)).st_ino for name in self.files()])
 
+    def test_files_that_have_not_changed_are_not_read_to_find_that_out(self):
+        def compared(*options):
+            stderr = self.run_tool("/bin/true", cache=("--cache-dir", "{}", "--cache-statistics", *options))[2]
+            return int(re.search(r"(\d+) pages compared", stderr)[1])
+        compared()
+        self.assertEqual(compared(), 0)
+        self.assertGreater(compared("--check-cache"), 10)
+
     def test_where_little_is_new_not_all_is_looked_over(self):
         program = self.compile(COMPILES, "compiles")  # 400 blocks that cannot be kept, in each run
         def hashed():
@@ -225,9 +250,12 @@ class Cache(unittest.TestCase):
         program, new = self.compile(ANSWER % 3, "program"), self.compile(ANSWER % 4, "new")
         for _ in range(2):
             self.blocks(program, status=3)
+        shutil.copy2(program, self.path("old"))
         self.replace_in_place(program, new)
-        made, taken = self.blocks(program, status=4, options=("--check-cache",))
+        made, taken = self.blocks(program, status=4)
         self.assertGreater(taken, made)  # the other pages are what they were
+        self.replace_in_place(program, self.path("old"))
+        self.blocks(program, status=3, options=("--check-cache",))
 
     def test_a_library_replaced_is_the_new_library(self):
         library, new = (self.compile(LIBRARY % n, f"libanswer{n}.so", "-shared", "-fPIC") for n in (5, 6))
@@ -239,13 +267,20 @@ class Cache(unittest.TestCase):
         for _ in range(2):
             self.blocks(program, status=5, environment=environment)
         self.replace_in_place(used, new)
-        self.blocks(program, status=6, environment=environment, options=("--check-cache",))
+        self.blocks(program, status=6, environment=environment)
+        os.replace(library, used)
+        self.blocks(program, status=5, environment=environment, options=("--check-cache",))
 
     def test_code_that_changes_itself_is_followed(self):
         program = self.compile(PATCHES, "patches")
         for _ in range(3):
             self.assertEqual(self.run_tool(program, cache=("--cache-dir", "{}", "--check-cache"))[0], "11 22 22\n")
         self.assertEqual(len(self.files()), 1)
+
+    def test_code_that_is_changed_as_a_debugger_does_it_is_followed(self):
+        program = self.compile(POKES, "pokes")
+        for cache in (("--no-cache",), *[("--cache-dir", "{}")] * 3):
+            self.assertEqual(self.run_tool(program, cache=cache)[0], "11 22\n")
 
     def test_code_of_just_in_time_compilers_is_made_anew(self):
         program = self.compile(COMPILES, "compiles")

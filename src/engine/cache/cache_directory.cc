@@ -98,6 +98,8 @@ OwnedFd CacheDirectory::open(const std::string& name) const {
   return file;
 }
 
+OwnedFd CacheDirectory::keep_off(long fd) const { return at_least(folder_.get(), fd); }
+
 CacheDirectory::Version CacheDirectory::version(const std::string& name) const {
   struct stat status;
   if (is_error(raw_syscall(SYS_newfstatat, folder_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW))) return {};

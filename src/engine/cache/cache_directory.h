@@ -24,6 +24,8 @@ class CacheDirectory {
   /// The file of that name, if nobody else can have written it, is used from now on. returns a descriptor that may be
   /// read, or -1
   OwnedFd open(const std::string& name) const;
+  /// The file behind `fd`, at a descriptor that the program does not have.
+  OwnedFd keep_off(long fd) const;
   /// Which file is there now, and its bytes.
   struct Version {
     std::uint64_t inode = 0, bytes = 0;

@@ -1,6 +1,7 @@
 #include "engine/cache/translation_cache.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -11,10 +12,12 @@
 #include <cstdio>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/own_image.h"
 #include "engine/memory/copy_code.h"
+#include "engine/raw_syscall.h"
 #include "engine/translate/code_hash.h"
 #include "engine/translate/snapshot.h"
 
@@ -88,8 +91,9 @@ void TranslationCache::mapped(AddressRange range) {
 }
 
 void TranslationCache::end() {
-  hashed_pages_ = 0;
+  compared_pages_ += std::exchange(hashed_pages_, 0);
   keep_what_is_new();
+  keeping_ = false;
   if (run_.config.cache_statistics) tell();
 }
 
@@ -98,6 +102,7 @@ void TranslationCache::keep_what_is_new() {
   if (run_.translator->nearly_full() || key_ != key()) return;
   if (restored_ && run_.translator->flushes() != flushes_) return;  // what it began with is gone, and worth more
   settled_files_.clear();
+  keeping_ = true;
   SnapshotMaker maker = run_.translator->snapshot(*this);
   // A look over a browser's blocks takes a second, and it has many processes, most of which have little that is new.
   // Nothing is kept of which less than half could be, so a share of all is at least half that share of what is kept.
@@ -121,7 +126,8 @@ void TranslationCache::tell() const {
   const std::size_t made = run_.translator->made(), new_ones = made - std::min(made, begun_blocks_);
   run_.observer().notice(run_.program.exe_path + ": " + std::to_string(new_ones) + " blocks translated, " +
                          std::to_string(restored_ ? begun_blocks_ : 0) + " taken from the cache, " +
-                         std::to_string(hashed_pages_) + " pages hashed at its end");
+                         std::to_string(compared_pages_) + " pages compared, " + std::to_string(hashed_pages_) +
+                         " pages hashed at its end");
   run_.observer().notice(run_.program.exe_path + ": " + run_.visits.text());
 }
 
@@ -153,6 +159,35 @@ std::optional<std::uint64_t> TranslationCache::hash(std::uint64_t page) {
   ++hashed_pages_;
   if (zs_copy_code(bytes.data(), page * kPageSize, kPageSize) != kPageSize) return std::nullopt;
   return hash_bytes(bytes);
+}
+
+// Of a mapping that was never writable, whose pages are all its file's own.
+std::uint64_t TranslationCache::version(AddressRange pages) {
+  const std::uint64_t start = pages.start * kPageSize;
+  const GuestMapping* const mapping = stable_code_at(start);
+  if (mapping == nullptr || mapping->end < pages.end * kPageSize || mapping->charged) return 0;
+  const MappedFile& file = *mapping->file;
+  if (!file.tells_changes || (keeping_ && any_copied(pages))) return 0;
+  const std::uint64_t words[] = {std::uint64_t{file.device_major} << 32 | file.device_minor,
+                                 file.inode,
+                                 file.size,
+                                 static_cast<std::uint64_t>(file.changed_ns),
+                                 static_cast<std::uint64_t>(file.status_changed_ns),
+                                 mapping->offset + (start - mapping->start)};
+  return hash_of(std::span<const std::uint64_t>(words));
+}
+
+// A debugger writes to pages that nobody may write to, and the process gets copies of them.
+// source: Documentation/admin-guide/mm/pagemap.rst
+bool TranslationCache::any_copied(AddressRange pages) const {
+  constexpr std::uint64_t kOfFile = std::uint64_t{1} << 61, kSwapped = std::uint64_t{1} << 62,
+                          kPresent = std::uint64_t{1} << 63;
+  const OwnedFd pagemap = folder_.keep_off(raw_syscall(SYS_open, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+  std::vector<std::uint64_t> words(pages.size());
+  const long bytes = static_cast<long>(words.size() * sizeof words[0]);
+  if (raw_syscall(SYS_pread64, pagemap.get(), words.data(), bytes, pages.start * sizeof words[0]) != bytes) return true;
+  return std::ranges::any_of(
+      words, [](std::uint64_t word) { return (word & (kSwapped | kPresent)) != 0 && (word & kOfFile) == 0; });
 }
 
 // ---- which file -----------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ struct Snapshot::Header {
   Place places[kParts];
   std::byte rest[kPageSize - 3 * sizeof(std::uint64_t) - sizeof(Place) * kParts]{};
 
-  static constexpr std::uint64_t kMagic = 0x3230'5350'414E'535A;  // "ZSNAPS02"; another number: another format
+  static constexpr std::uint64_t kMagic = 0x3330'5350'414E'535A;  // "ZSNAPS03"; another number: another format
   std::uint64_t hash_of_rest() const {
     return hash_bytes(std::as_bytes(std::span(this, 1)).subspan(2 * sizeof(std::uint64_t)));
   }

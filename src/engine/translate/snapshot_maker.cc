@@ -55,7 +55,7 @@ SnapshotMaker::Source SnapshotMaker::source_of(std::uint64_t page) {
   if (const AddressRange mapping = pages_.mapping_of(page); !mapping.empty()) {
     const auto hash = pages_.is_settled(page) ? pages_.hash(page) : std::nullopt;
     if (!hash) return source;
-    source.number = number_of(mapping.start, mapping.end);
+    source.number = number_of(mapping, nullptr);
     hashes_[page] = *hash;
     return source;
   }
@@ -65,18 +65,21 @@ SnapshotMaker::Source SnapshotMaker::source_of(std::uint64_t page) {
     const auto pages = stored.pages_of(number);
     const auto found = std::ranges::lower_bound(pages, page, {}, &StoredPage::page);
     if (found == pages.end() || found->page != page) continue;
-    source.number = number_of(stored.module(number).first_page, stored.module(number).end_page);
+    const StoredModule& module = stored.module(number);
+    source.number = number_of({module.first_page, module.end_page}, &module);
     hashes_[page] = found->hash;
     return source;
   }
   return source;
 }
 
-std::uint16_t SnapshotMaker::number_of(std::uint64_t first_page, std::uint64_t end_page) {
-  const auto [at, is_new] = numbers_.try_emplace(first_page, static_cast<std::uint16_t>(modules_.size() + 1));
+std::uint16_t SnapshotMaker::number_of(AddressRange pages, const StoredModule* stored) {
+  const auto [at, is_new] =
+      numbers_.try_emplace({pages.start, pages.end}, static_cast<std::uint16_t>(modules_.size() + 1));
   if (is_new) {
     if (modules_.size() + 1 >= kNotStored) return kNotStored;
-    modules_.push_back({.first_page = first_page, .end_page = end_page});
+    const std::uint64_t version = stored != nullptr ? stored->version : pages_.version(pages);
+    modules_.push_back({.first_page = pages.start, .end_page = pages.end, .version = version});
   }
   return at->second;
 }

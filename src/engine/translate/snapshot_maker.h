@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/memory/layout.h"
@@ -31,6 +32,9 @@ class CodePages {
   virtual bool is_settled(std::uint64_t page) = 0;
   /// Of its bytes (code_hash.h); nullopt if they cannot be read.
   virtual std::optional<std::uint64_t> hash(std::uint64_t page) = 0;
+  /// A number that the pages, which lie in one mapping, do not have with other bytes, found without reading any; 0:
+  /// there is none.
+  virtual std::uint64_t version(AddressRange pages) = 0;
 };
 
 class SnapshotMaker {
@@ -65,7 +69,7 @@ class SnapshotMaker {
 
   void collect_uses();
   Source source_of(std::uint64_t page);
-  std::uint16_t number_of(std::uint64_t first_page, std::uint64_t end_page);
+  std::uint16_t number_of(AddressRange pages, const StoredModule* stored);
   bool can_be_stored(const Block& block) const;
   void drop_the_rest();
   void unlink_modules();
@@ -78,11 +82,11 @@ class SnapshotMaker {
   CodeSpace& space_;
   BlockLinker& linker_;
   CodePages& pages_;
-  std::vector<Use> uses_;                           // ascending, each once
-  std::vector<std::uint16_t> module_of_;            // by block
-  std::vector<StoredModule> modules_;               // in the order in which they were met: number - 1
-  std::map<std::uint64_t, std::uint64_t> hashes_;   // by page
-  std::map<std::uint64_t, std::uint16_t> numbers_;  // of modules, by first page
+  std::vector<Use> uses_;                          // ascending, each once
+  std::vector<std::uint16_t> module_of_;           // by block
+  std::vector<StoredModule> modules_;              // in the order in which they were met: number - 1
+  std::map<std::uint64_t, std::uint64_t> hashes_;  // by page
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint16_t> numbers_;  // of modules, by first and end page
   std::size_t fresh_ = 0, kept_ = 0;
 };
 

@@ -20,6 +20,7 @@ namespace zs::engine {
 /// 4096.
 struct StoredModule {
   std::uint64_t first_page = 0, end_page = 0;
+  std::uint64_t version = 0;           // CodePages::version()
   std::uint32_t first = 0, count = 0;  // its pages with code, among StoredPage
 };
 

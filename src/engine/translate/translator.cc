@@ -157,12 +157,18 @@ void Translator::wake(AddressRange code, CodePages& pages, bool checks) {
         !code.contains(AddressRange{module.first_page * kPageSize, module.end_page * kPageSize}))
       continue;
     stored.wake(number);
-    populate_code(stored.pages_of(number));
-    for (const StoredPage& page : stored.pages_of(number)) {
-      if (pages.hash(page.page) != page.hash) invalidate(page.page * kPageSize, (page.page + 1) * kPageSize);
-    }
+    const bool known =
+        !checks && module.version != 0 && module.version == pages.version({module.first_page, module.end_page});
+    if (!known) compare(stored.pages_of(number), pages);
     linker_.restore_entries({module.first_page * kPageSize, module.end_page * kPageSize});
     if (checks) check(static_cast<std::uint16_t>(number));
+  }
+}
+
+void Translator::compare(std::span<const StoredPage> stored, CodePages& pages) {
+  populate_code(stored);
+  for (const StoredPage& page : stored) {
+    if (pages.hash(page.page) != page.hash) invalidate(page.page * kPageSize, (page.page + 1) * kPageSize);
   }
 }
 

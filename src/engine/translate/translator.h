@@ -98,6 +98,7 @@ class Translator {
   void note_pages(const Path& path, std::uint32_t block);
   void note_page(std::uint64_t page);
   bool take_over(const Snapshot& from);
+  void compare(std::span<const StoredPage> stored, CodePages& pages);
   void check(std::uint16_t module);
 
   CodeCache& cache_;
