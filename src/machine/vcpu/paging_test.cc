@@ -108,35 +108,36 @@ TEST_F(Paging64, ALoadSetsOnlyAAndALaterStoreSetsD) {
 
 // mov eax, [LOADED]; mov [ENTRY], rbx; invlpg [FLUSHED]; mov edx, [LOADED]; hlt
 TEST_F(Paging64, InvlpgForgetsThePageWhateverItsSize) {
-  const auto changes = [this](std::uint32_t loaded, std::uint32_t entry, std::uint32_t flushed, std::uint64_t changed) {
-    std::vector<std::uint8_t> code;
-    const auto put = [&code](Code opcode, std::uint32_t address) {
-      code.insert(code.end(), opcode.begin(), opcode.end());
-      for (unsigned i = 0; i < 4; ++i) code.push_back(static_cast<std::uint8_t>(address >> 8 * i));
+  const auto changes = [this](std::uint64_t was, std::uint32_t loaded, std::uint32_t entry, std::uint32_t flushed,
+                              std::uint64_t changed) {
+    start({0xF4}, 0);
+    map({0x100000 | kP | kRw});
+    m_.write<std::uint64_t>(entry, was);
+    std::uint64_t at = TestMachine::kCode;
+    const auto put = [&](Code opcode, std::uint32_t address) {
+      for (const unsigned byte : opcode) m_.write<std::uint8_t>(at++, static_cast<std::uint8_t>(byte));
+      m_.write<std::uint32_t>(at, address);
+      at += 4;
     };
     put({0x8B, 0x04, 0x25}, loaded);
     put({0x48, 0x89, 0x1C, 0x25}, entry);
     put({0x0F, 0x01, 0x3C, 0x25}, flushed);
     put({0x8B, 0x14, 0x25}, loaded);
-    start({0xF4}, 0);
-    for (std::size_t i = 0; i < code.size(); ++i) m_.write<std::uint8_t>(TestMachine::kCode + i, code[i]);
-    m_.write<std::uint8_t>(TestMachine::kCode + code.size(), 0xF4);
+    m_.write<std::uint8_t>(at, 0xF4);
+    m_.cpu->memory_written(TestMachine::kCode, at + 1 - TestMachine::kCode);
     CpuState s = m_.cpu->state();
     s.gpr[kRbx] = changed;
     m_.cpu->set_state(s);
     EXPECT_EQ(m_.run(10).kind, StopKind::Halted);
+    EXPECT_EQ(m_.cpu->rip(), at + 1);
     EXPECT_EQ(m_.reg(kRax), 1u);
     EXPECT_EQ(m_.reg(kRdx), 2u);
   };
-  m_.write<std::uint32_t>(0x100000, 1);
-  m_.write<std::uint32_t>(0x101000, 2);
-  map({0x100000 | kP | kRw});
-  changes(0x400000, kPt, 0x400FFF, 0x101000 | kP | kRw);
-  constexpr std::uint64_t kEntry = TestMachine::kTables + 0x2000 + 8 * 2;
-  m_.write<std::uint32_t>(0x401000, 1);
-  m_.write<std::uint32_t>(0x601000, 2);
-  m_.write<std::uint64_t>(kEntry, 0x400000 | kP | kRw | kPs);
-  changes(0x401000, kEntry, 0x5FF000, 0x600000 | kP | kRw | kPs);
+  for (const std::uint64_t at : {0x100000, 0x401000}) m_.write<std::uint32_t>(at, 1);
+  for (const std::uint64_t at : {0x101000, 0x601000}) m_.write<std::uint32_t>(at, 2);
+  changes(0x100000 | kP | kRw, 0x400000, kPt, 0x400FFF, 0x101000 | kP | kRw);
+  constexpr std::uint32_t kEntry = TestMachine::kTables + 0x2000 + 8 * 2;
+  changes(0x400000 | kP | kRw | kPs, 0x401000, kEntry, 0x5FF000, 0x600000 | kP | kRw | kPs);
 }
 
 TEST_F(Paging64, AStoreAcrossPagesFaultsBeforeItWritesAnything) {
