@@ -182,6 +182,12 @@ class AsPerf(Traces):
 
 
 class Calls(Traces):
+    def test_a_landing_pad_that_lies_apart_is_no_entry(self):
+        self.trace(self.guest("region_cold"))
+        lines, text = self.tree()
+        self.assertEqual([times for _, name, times in lines if "catcher" in name], [200], text)
+        self.assertEqual([times for _, name, times in lines if "spins" in name], [3], text)
+
     def check_sums(self, text):
         """What was called was left in some way, or is still there."""
         made, returned, left, still = map(number, re.search(

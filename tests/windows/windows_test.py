@@ -65,13 +65,22 @@ def regions(*words):
 
 
 def spans_of(table):
-    """By region, in how many instructions each entry ended, per thread."""
+    """By region and thread, between which instructions each entry lay."""
     found = collections.defaultdict(lambda: collections.defaultdict(list))
     for line in table.splitlines():
         if line.startswith("# region,"):
             _, name, _, thread, begin, end = next(csv.reader([line]))
-            found[name][thread].append(int(end) - int(begin))
+            found[name][thread].append((int(begin), int(end)))
     return found
+
+
+def covered(spans):
+    """How much lies in at least one of these stretches."""
+    total = end = 0
+    for begin, stop in sorted(spans):
+        total += max(0, stop - max(begin, end))
+        end = max(end, stop)
+    return total
 
 
 def place_of(mnemonic):
@@ -284,6 +293,23 @@ class Regions(unittest.TestCase):
             self.assertEqual([value[:3] for key, value in found.items() if key[0] == "function"][0], (1, 0, 0))
             self.assertEqual(found["function", "instructions"][3], 103)  # 101, lea, ret
 
+    def test_of_functions_count_their_calls_and_nothing_twice(self):
+        """Not what is landed in or jumped back to, and not again what lies in an outer entry."""
+        names = ("catcher", "thrower", "fibonacci", "spins", "main")
+        for way in WAYS:
+            found = regions(*(word for name in names for word in ("--region", name)), *way, guest("region_cold"))
+            counted = {key[0]: value for key, value in found.items() if key[1] == "instructions"}
+            self.assertEqual({name: counted[name][:2] for name in names},
+                             {"catcher": (200, 0), "thrower": (200, 100), "fibonacci": (177, 0), "spins": (3, 0), "main": (1, 0)})
+            self.assertEqual(counted["spins"][3:], (3 * 12, 12, 12))
+            self.assertEqual(counted["fibonacci"][3], counted["fibonacci"][5], "the outermost entry holds the others")
+            self.assertLess(sum(counted[name][3] for name in ("catcher", "fibonacci", "spins")), counted["main"][3])
+            self.assertLess(counted["thrower"][3], counted["catcher"][3])
+
+    def test_of_a_part_that_is_jumped_to_are_refused(self):
+        self.assertIn("is a part of a function that is jumped to, and has no entry\nhint: name ",
+                      stat("--region", "_ZN12_GLOBAL__N_17catcherEi.cold", guest("region_cold"), status=129))
+
     def test_of_stretches_lie_between_two_addresses(self):
         place = "..".join(f"0x{place_of(name)[0]}" for name in ("dec", "xor"))
         found = regions("--region", place, guest("known_loop"))
@@ -326,11 +352,13 @@ class Regions(unittest.TestCase):
                 for (name, event), (entries, _, _, total, least, most) in alone.items():
                     if event != "instructions":
                         continue
-                    lengths = [one for thread in spans[name].values() for one in thread]
-                    self.assertEqual((len(lengths), sum(lengths)), (entries, total or 0), (name, length))
+                    lengths = [end - begin for thread in spans[name].values() for begin, end in thread]
+                    self.assertEqual((len(lengths), sum(map(covered, spans[name].values()))), (entries, total or 0),
+                                     (name, length))
                     if entries:
                         self.assertEqual((min(lengths), max(lengths)), (least, most), (name, length))
-                self.assertEqual(sorted(map(tuple, spans["thread"].values())), [(2001,) * 10] * count)
+                self.assertEqual([[end - begin for begin, end in thread] for thread in spans["thread"].values()],
+                                 [[2001] * 10] * count)
                 threads = rows_of(table)
                 self.assertEqual(len(threads), 1 + count)
                 for rows in threads.values():

@@ -57,11 +57,16 @@ Result<void> place(ElfImage& image, const std::string& text, RegionSpec& spec) {
     spec.ends = std::move(places->ends);
     return {};
   }
-  auto entries = profile::find_function(image, text);
-  if (!entries) return entries.error();
+  const auto extents = profile::find_extents(image, text);
+  if (!extents) return extents.error();
   spec.function = true;
-  spec.begins = *std::move(entries);
-  return {};
+  for (const profile::FunctionExtent& one : *extents) {
+    if (one.is_entry) spec.begins.push_back(one.offset);
+    if (one.is_entry && one.repeats) spec.repeated.push_back(one.offset);
+  }
+  if (!spec.begins.empty()) return {};
+  return Error{image.path() + ": " + text + " is a part of a function that is jumped to, and has no entry",
+               "name the function, as it is without .cold"};
 }
 
 Result<RegionSpec> find_region(const std::string& spelling, const std::string& program) {

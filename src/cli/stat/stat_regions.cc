@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
 #include "cli/command/say.h"
 #include "cli/stat/window_rows.h"
 #include "report/text/json.h"
@@ -89,6 +90,17 @@ void StatRegions::look_at(const session::Message& message) {
   }
   running_.erase(key);
   add(of(ended_, region->name), *region, estimated_);
+}
+
+void StatRegions::add_run(const std::vector<std::uint64_t>& totals, const std::vector<std::uint32_t>& estimated) {
+  whole_.resize(totals.size());
+  for (std::size_t event = 0; event < totals.size(); ++event) whole_[event] += totals[event];
+  for (const RegionTotals& region : this->totals()) {
+    for (std::size_t event = 0; event < whole_.size(); ++event) {
+      if (std::ranges::find(estimated, event) != estimated.end()) continue;
+      CHECK(region.sum[event] <= whole_[event], event, region.sum[event], whole_[event]);
+    }
+  }
 }
 
 std::vector<RegionTotals> StatRegions::totals() const {

@@ -28,6 +28,8 @@ class StatRegions {
   StatRegions(std::size_t events, std::size_t estimated, const std::vector<std::string>& expected);
 
   void look_at(const session::Message& message);
+  /// totals  of a whole run that said its last word; what lies in a part of it cannot be more
+  void add_run(const std::vector<std::uint64_t>& totals, const std::vector<std::uint32_t>& estimated);
   /// All threads of all runs, by name. Entries of threads that were killed as they last said.
   std::vector<RegionTotals> totals() const;
 
@@ -39,6 +41,7 @@ class StatRegions {
   std::size_t events_, estimated_;
   std::map<std::string, RegionTotals> ended_;  // of threads and images that have said their last word
   std::map<Key, session::Region> running_;
+  std::vector<std::uint64_t> whole_;  // by event
 };
 
 /// What the columns of a region's counts are.

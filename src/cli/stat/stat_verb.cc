@@ -103,6 +103,7 @@ int run_once(const ProgramToRun& program, StatOptions& options, OwnSignals& sign
            .system = seconds(end.usage.ru_stime)},
           sink.totals.units());
   report.incomplete = report.incomplete || sink.totals.incomplete();
+  if (!report.incomplete) regions.add_run(sink.totals.totals(), options.config.estimated_events());
   if (options.per_thread || options.per_process) {
     report.threads = options.per_thread ? sink.totals.threads() : sink.totals.processes();
     for (ThreadTotals& thread : report.threads) thread.values = as_printed(thread.values, options);

@@ -133,6 +133,7 @@ class Placing {
     const auto places = places_of(file, clause.start);
     if (!places) return places.error();
     for (const FunctionExtent& place : *places) {
+      if (!place.is_entry && (!ranged || !clause.size.empty())) continue;
       if (!ranged) {
         (starts ? switches_[path].begins : switches_[path].ends).push_back(place.offset);
         continue;

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <string_view>
+
+#include "isa/decode.h"
 
 namespace zs::profile {
 namespace {
@@ -51,22 +54,35 @@ std::string similar(ElfImage& image, const std::string& name) {
   return text;
 }
 
-}  // namespace
-
-Result<std::vector<std::uint64_t>> find_function(ElfImage& image, const std::string& name) {
-  const auto extents = find_extents(image, name);
-  if (!extents) return extents.error();
-  std::vector<std::uint64_t> entries;
-  for (const FunctionExtent& one : *extents) entries.push_back(one.offset);
-  return entries;
+/// Whether a jump of these parts leads to `start`; a call is none.
+bool is_jumped_to(ElfImage& image, const std::vector<const Symbol*>& parts, ImageAddress start) {
+  for (const Symbol* const part : parts) {
+    const Bytes code = image.code(part->start, part->size());
+    const std::span<const std::uint8_t> bytes{reinterpret_cast<const std::uint8_t*>(code.data()), code.size()};
+    for (std::size_t at = 0; at < bytes.size();) {
+      const auto insn = isa::decode(value(part->start) + at, bytes.subspan(at), false);
+      if (!insn) break;
+      if (insn->flow != isa::Flow::Call && insn->target == value(start)) return true;
+      at += insn->length;
+    }
+  }
+  return false;
 }
 
+}  // namespace
+
 Result<std::vector<FunctionExtent>> find_extents(ElfImage& image, const std::string& name) {
-  std::vector<FunctionExtent> extents;
+  std::vector<const Symbol*> parts;
   for (const Symbol& symbol : image.symbols().symbols()) {
-    if (!symbol.code || !is_called(symbol, name)) continue;
-    if (const auto offset = image.file_offset_of(symbol.start)) extents.push_back({value(*offset), symbol.size()});
+    if (symbol.code && is_called(symbol, name) && image.file_offset_of(symbol.start)) parts.push_back(&symbol);
   }
+  std::stable_partition(parts.begin(), parts.end(), [](const Symbol* part) { return !part->is_split_off(); });
+  std::vector<FunctionExtent> extents;
+  for (const Symbol* const part : parts)
+    extents.push_back({.offset = value(*image.file_offset_of(part->start)),
+                       .bytes = part->size(),
+                       .is_entry = !part->is_split_off(),
+                       .repeats = is_jumped_to(image, parts, part->start)});
   if (!extents.empty()) return extents;
   const std::string known = similar(image, name);
   return Error{fmt::format("{}: no function is called {}", image.path(), name),

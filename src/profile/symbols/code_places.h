@@ -11,16 +11,15 @@
 
 namespace zs::profile {
 
-/// Entries of the functions called `name`: the symbol, or a demangled name with or without its parameters and what it
-/// is in.
-/// There may be several.
-/// returns an error that names the nearest ones if there is none
-Result<std::vector<std::uint64_t>> find_function(ElfImage& image, const std::string& name);
-
-/// The same, with how far each reaches in the file.
+/// A function, or a part of one: where it lies in the file.
 struct FunctionExtent {
   std::uint64_t offset = 0, bytes = 0;
+  bool is_entry = true;  // its beginning is: what a compiler put elsewhere (NAME.cold) is jumped to, or landed in
+  bool repeats = false;  // its code jumps back to its beginning: not each time that control gets there is a call
 };
+/// The functions called `name`: the symbol, or a demangled name with or without its parameters and what it is in. There
+/// may be several; those with an entry come first.
+/// returns an error that names the nearest ones if there is none
 Result<std::vector<FunctionExtent>> find_extents(ElfImage& image, const std::string& name);
 
 /// The code of one line: where control comes into it, and where that goes on to another line of the same function. What

@@ -21,6 +21,17 @@ auto rank(const Symbol& symbol) {
 
 }  // namespace
 
+std::string_view Symbol::whole_function() const {
+  const std::string_view linked = linkage_name;
+  constexpr std::string_view kCold = ".cold";
+  const std::size_t cold = linked.rfind(kCold);
+  if (cold == std::string_view::npos || cold == 0) return linked;
+  const std::string_view behind = linked.substr(cold + kCold.size());
+  const bool is_part = behind.empty() || (behind[0] == '.' && behind.size() > 1 &&
+                                          behind.find_first_not_of("0123456789", 1) == std::string_view::npos);
+  return is_part ? linked.substr(0, cold) : linked;
+}
+
 const std::string& Symbol::name() const {
   if (name_.empty()) name_ = demangle(linkage_name);
   return name_;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "profile/perf_data/addresses.h"
@@ -24,6 +25,10 @@ struct Symbol {
   /// What a person reads. Demangled at the first call, unless the table's names stay as linked.
   const std::string& name() const;
   std::uint64_t size() const { return end - start; }
+  /// The function that this is a part of, as it is linked: "split" for "split.cold", "split.cold.3", which compilers
+  /// put elsewhere and jump to. Clones (.part, .constprop) are functions of their own.
+  std::string_view whole_function() const;
+  bool is_split_off() const { return whole_function().size() != linkage_name.size(); }
 
  private:
   friend class SymbolTable;

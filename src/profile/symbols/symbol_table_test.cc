@@ -24,6 +24,22 @@ TEST(SymbolTable, FindsTheSymbolThatHoldsAnAddress) {
   EXPECT_EQ(own_name_at(table, 0x2008), "b");
 }
 
+TEST(SymbolTable, KnowsWhatWasSplitOffOfAFunction) {
+  const auto whole = [](const char* linked) {
+    Symbol symbol;
+    symbol.linkage_name = linked;
+    EXPECT_EQ(symbol.is_split_off(), symbol.whole_function() != linked);
+    return std::string(symbol.whole_function());
+  };
+  EXPECT_EQ(whole("split.cold"), "split");
+  EXPECT_EQ(whole("split.cold.12"), "split");
+  EXPECT_EQ(whole("_Z3runRKSt8functionIFiiEEi.cold"), "_Z3runRKSt8functionIFiiEEi");
+  EXPECT_EQ(whole("run.part.0.cold"), "run.part.0");
+  for (const char* const function :
+       {"run", "run.part.0", "run.constprop.0", ".cold", "run.colder", "run.cold.x", "run.cold."})
+    EXPECT_EQ(whole(function), function);
+}
+
 TEST(SymbolTable, LetsASymbolWithoutSizeReachToTheNext) {
   SymbolTable table;
   table.add(ImageAddress{0x1000}, 0, "label", Local, true);

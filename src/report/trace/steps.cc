@@ -22,12 +22,6 @@ bool always_leaves(Flow flow) {
          flow == Flow::Return || flow == Flow::FarReturn || flow == Flow::Syscall;
 }
 
-/// "split" for "split.cold", "split.cold.3"; clones (.part, .constprop) are functions of their own.
-std::string_view whole_function(std::string_view name) {
-  const std::size_t cold = name.find(".cold");
-  return cold == 0 ? name : name.substr(0, cold);
-}
-
 }  // namespace
 
 Step& TracedSteps::take(std::int32_t pid, std::uint64_t begin, std::uint64_t from, std::uint64_t to) {
@@ -55,8 +49,7 @@ TracedPlace TracedSteps::place(std::int32_t pid, std::uint64_t address) {
   TracedPlace place{.address = address, .location = symbolizer_.locate(spaces_, pid, address)};
   place.function = function_of(place.location);
   const profile::Symbol* const symbol = place.location.symbol;
-  place.begins_function = symbol != nullptr && symbol->start == place.location.image_address &&
-                          whole_function(symbol->name()).size() == symbol->name().size();
+  place.begins_function = symbol != nullptr && symbol->start == place.location.image_address && !symbol->is_split_off();
   return place;
 }
 
@@ -64,13 +57,14 @@ const TracedFunction* TracedSteps::function_of(const profile::Location& location
   const void* const what = location.symbol != nullptr ? static_cast<const void*>(location.symbol) : location.dso;
   const auto [of_symbol, fresh] = function_of_symbol_.try_emplace(what, nullptr);
   if (!fresh) return of_symbol->second;
-  const std::string_view whole =
-      location.symbol != nullptr ? std::string_view(location.symbol->name()) : std::string_view("[unknown]");
-  const std::string_view name = whole_function(whole);
-  const bool split_off = name.size() != whole.size();
+  const profile::Symbol* const symbol = location.symbol;
+  const bool split_off = symbol != nullptr && symbol->is_split_off();
+  const std::string_view linked = symbol != nullptr ? symbol->whole_function() : std::string_view("[unknown]");
+  std::string_view name = symbol != nullptr ? std::string_view(symbol->name()) : linked;
+  if (split_off && name == symbol->linkage_name) name = linked;  // in C++ it has the whole one's name
   // A file may have several functions of one name; what was split off is of the first that has it.
   const std::string file = location.dso != nullptr ? std::to_string(location.dso->number) : "";
-  TracedFunction*& of_name = function_of_name_[file + " " + std::string(name)];
+  TracedFunction*& of_name = function_of_name_[file + " " + std::string(linked)];
   const bool joins = of_name != nullptr && (split_off || of_name->symbol == nullptr);
   TracedFunction* const function =
       joins ? of_name
@@ -78,7 +72,7 @@ const TracedFunction* TracedSteps::function_of(const profile::Location& location
                                                       .dso = location.dso,
                                                       .is_plt = name.ends_with("@plt"),
                                                       .number = static_cast<std::uint32_t>(functions_.size())});
-  if (!split_off) function->symbol = location.symbol;
+  if (!split_off) function->symbol = symbol;
   if (of_name == nullptr) of_name = function;
   of_symbol->second = function;
   return function;

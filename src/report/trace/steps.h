@@ -95,7 +95,7 @@ class TracedSteps {
   std::vector<Recent> recent_;  // by hash: most steps were taken a moment ago
   std::deque<TracedFunction> functions_;
   std::unordered_map<const void*, const TracedFunction*> function_of_symbol_;  // of a symbol, or of a file
-  std::unordered_map<std::string, TracedFunction*> function_of_name_;          // "FILE NAME", for what is split off
+  std::unordered_map<std::string, TracedFunction*> function_of_name_;  // "FILE NAME" as linked, for what is split off
 };
 
 }  // namespace zs::report

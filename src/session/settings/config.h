@@ -123,8 +123,9 @@ struct RegionSpec {
   bool in_file = false;
   FileIdentity file;  // then
   std::vector<std::uint64_t> begins, ends;
+  std::vector<std::uint64_t> repeated;  // of `begins`: those that their function jumps back to
   static void fields(auto& r, auto& visit) {
-    visit(r.name, r.function, r.switches, r.in_file, r.file, r.begins, r.ends);
+    visit(r.name, r.function, r.switches, r.in_file, r.file, r.begins, r.ends, r.repeated);
   }
   bool operator==(const RegionSpec&) const = default;
 };

@@ -25,8 +25,13 @@ RecordingConfig two_events() {
   config.callchain = Callchain::Dwarf;
   config.stack_bytes = 8192;
   config.virtual_time = true;
-  config.regions = {
-      {.name = "", .switches = true, .in_file = true, .file = {.inode = 7}, .begins = {1}, .ends = {2, 3}}};
+  config.regions = {{.name = "",
+                     .switches = true,
+                     .in_file = true,
+                     .file = {.inode = 7},
+                     .begins = {1},
+                     .ends = {2, 3},
+                     .repeated = {1}}};
   config.trace_filter = {
       .ranges = {{.file = {.device_major = 8, .device_minor = 1, .inode = 7}, .offset = 0x1130, .bytes = 64}},
       .switched = true,

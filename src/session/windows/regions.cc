@@ -62,7 +62,8 @@ void RegionProbes::mapped(const engine::Mapping& mapping) {
     const auto probe_all = [&](const std::vector<std::uint64_t>& offsets, Kind kind) {
       for (const std::uint64_t offset : offsets) {
         if (offset - mapping.file_offset >= mapping.length) continue;  // of another mapping; also if it lies before
-        add(mapping.start + (offset - mapping.file_offset), {kind, number}, kind == Kind::FunctionEntry);
+        const bool repeats = std::ranges::find(spec.repeated, offset) != spec.repeated.end();
+        add(mapping.start + (offset - mapping.file_offset), {kind, number, repeats}, kind == Kind::FunctionEntry);
       }
     };
     probe_all(spec.ends, spec.switches ? Kind::SwitchOff : Kind::StretchEnd);
@@ -89,10 +90,14 @@ ProbeTime RegionProbes::marker(std::uint64_t pc, std::uint64_t operand) {
   return which == 'B' ? ProbeTime::After : ProbeTime::Before;
 }
 
+std::uint64_t RegionProbes::word_at(std::uint64_t address) const {
+  std::uint64_t word = 0;
+  return memory_.read(address, std::as_writable_bytes(std::span(&word, 1))) == sizeof word ? word : 0;
+}
+
 std::uint64_t RegionProbes::return_address(const arch::RegisterFile& at_entry) {
-  std::uint64_t pc = 0;
-  if (memory_.read(at_entry.sp, std::as_writable_bytes(std::span(&pc, 1))) != sizeof pc) return 0;
-  add(pc, {.kind = Kind::FunctionReturn}, true);
+  const std::uint64_t pc = word_at(at_entry.sp);
+  if (pc != 0) add(pc, {.kind = Kind::FunctionReturn}, true);
   return pc;
 }
 
@@ -146,6 +151,8 @@ std::optional<std::size_t> ThreadRegions::newest(std::uint32_t region) const {
 }
 
 void ThreadRegions::begin(std::uint32_t region, const arch::RegisterFile* at_entry) {
+  if (region >= nesting_.size()) nesting_.resize(region + 1);
+  ++nesting_[region];
   if (depth_ == open_.size()) open_.emplace_back().before.resize(events_);
   Open& open = open_[depth_++];
   open.region = region;
@@ -180,7 +187,11 @@ void ThreadRegions::begin_unit(const Unit& unit) {
 
 void ThreadRegions::end_unit() {
   read_counters();
-  for (std::size_t i = 0; i < depth_; ++i) add_part_of_unit(open_[i]);
+  std::vector<bool> added(nesting_.size());
+  for (std::size_t i = 0; i < depth_; ++i) {
+    if (!added[open_[i].region]) add_part_of_unit(open_[i]);  // what lies in it is in it
+    added[open_[i].region] = true;
+  }
   unit_.reset();
 }
 
@@ -191,16 +202,17 @@ void ThreadRegions::close(bool cut, std::vector<RegionSpan>& spans) {
   Region& counted = of(open.region);
   ++counted.entries;
   if (cut) ++counted.cut;
+  const bool outermost = --nesting_[open.region] == 0;  // else what it counts is in the entry that it lies in
   const std::uint64_t* const before = open.before.data();
   std::uint64_t *const sum = counted.sum.data(), *const least = counted.least.data(), *const most = counted.most.data();
   for (std::size_t event = 0; event < events_; ++event) {
     const std::uint64_t value = now(event) - before[event];
-    sum[event] += value;
+    if (outermost) sum[event] += value;
     least[event] = std::min(least[event], value);
     most[event] = std::max(most[event], value);
   }
-  if (has_units()) estimates_[open.region].instructions += instructions_now() - open.first_instruction;
-  if (unit_) add_part_of_unit(open);
+  if (has_units() && outermost) estimates_[open.region].instructions += instructions_now() - open.first_instruction;
+  if (unit_ && outermost) add_part_of_unit(open);
   if (!config_.region_spans) return;
   spans.push_back({.name = counted.name, .begin = open.position, .end = now(config_.position_event)});
 }
@@ -211,7 +223,7 @@ void ThreadRegions::close_down_to(std::size_t open, std::vector<RegionSpan>& spa
 }
 
 // The stack grows down: a function whose entry lies below `sp` has been left. The one that returns to `pc` did so
-// properly.
+// properly, unless a landing pad leads there: the calls that it made have written over the return address.
 void ThreadRegions::leave_frames_below(std::uint64_t sp, std::uint64_t pc, std::vector<RegionSpan>& spans) {
   std::size_t keep = depth_;
   for (std::size_t i = 0; i < depth_; ++i) {
@@ -222,8 +234,27 @@ void ThreadRegions::leave_frames_below(std::uint64_t sp, std::uint64_t pc, std::
   }
   while (depth_ > keep) {
     const Open& open = open_[depth_ - 1];
-    close(open.sp == 0 || open.sp >= sp || open.return_to != pc, spans);
+    const bool returned = open.sp != 0 && open.sp < sp && open.return_to == pc && probes_.word_at(open.sp) == pc;
+    close(!returned, spans);
   }
+}
+
+/// A call has written the return address into the word that RSP points at, so no other call is open that did; but a
+/// function may have put this one in its place (a tail call), and jump back to its own first instruction, which is no
+/// entry. One that an exception or longjmp has left ends here.
+void ThreadRegions::enter(RegionProbes::Action entry, const arch::RegisterFile& registers,
+                          std::vector<RegionSpan>& spans) {
+  const std::uint64_t return_to = probes_.return_address(registers);
+  for (std::size_t i = depth_; i-- > 0;) {
+    const Open& open = open_[i];
+    if (open.sp == 0) continue;
+    if (open.sp != registers.sp) break;
+    if (open.return_to == return_to && open.region != entry.region) continue;
+    if (open.return_to == return_to && entry.repeats) return;
+    while (depth_ > i) close(true, spans);
+  }
+  begin(entry.region, &registers);
+  open_[depth_ - 1].return_to = return_to;
 }
 
 void ThreadRegions::reached(std::span<const engine::ProbeVisit> visits, const arch::RegisterFile* registers,
@@ -257,10 +288,8 @@ void ThreadRegions::visit(const engine::ProbeVisit& visit, const arch::RegisterF
         if (const auto open = newest(action.region)) close_down_to(*open, spans);
         break;
       case RegionProbes::Kind::FunctionEntry:
-        begin(action.region, registers);
-        open_[depth_ - 1].return_to = probes_.return_address(*registers);
-        // That added a place to the probes, which may have moved. Entries stand last, and one address has one function.
-        return;
+        // That adds a place to the probes, which may move. Entries stand last, and one address has one function.
+        return enter(action, *registers, spans);
       case RegionProbes::Kind::FunctionReturn: break;  // seen by its frame
       case RegionProbes::Kind::SwitchOn:
       case RegionProbes::Kind::SwitchOff: break;  // of a trace (session/recording/trace_pass.h)

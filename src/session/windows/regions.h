@@ -47,6 +47,7 @@ class RegionProbes {
   struct Action {
     Kind kind;
     std::uint32_t region = 0;
+    bool repeats = false;  // of an entry: the function jumps back to it
   };
   using Actions = std::vector<Action>;  // ends first
 
@@ -59,6 +60,8 @@ class RegionProbes {
   engine::ProbeTime marker(std::uint64_t pc, std::uint64_t operand);
   /// Where the function that `at_entry` has just entered will return to; that place is probed.
   std::uint64_t return_address(const arch::RegisterFile& at_entry);
+  /// What the program has there; 0 where nothing can be read.
+  std::uint64_t word_at(std::uint64_t address) const;
   std::vector<engine::CodeProbe> take_new() { return std::exchange(new_, {}); }
   const Actions& at(std::uint64_t pc) {
     Found& found = found_[(pc * 0x9E3779B97F4A7C15u) >> (64 - kFoundBits)];
@@ -127,6 +130,7 @@ class ThreadRegions {
   }
   void visit(const engine::ProbeVisit& visit, const arch::RegisterFile* registers, std::vector<RegionSpan>& spans);
   void begin(std::uint32_t region, const arch::RegisterFile* at_entry);
+  void enter(RegionProbes::Action entry, const arch::RegisterFile& registers, std::vector<RegionSpan>& spans);
   void close(bool cut, std::vector<RegionSpan>& spans);
   void close_down_to(std::size_t open, std::vector<RegionSpan>& spans);
   void leave_frames_below(std::uint64_t sp, std::uint64_t pc, std::vector<RegionSpan>& spans);
@@ -149,6 +153,7 @@ class ThreadRegions {
       nullptr;                          // by accumulator: of the visit that is looked at, since the counters held base_
   std::vector<std::uint32_t> nothing_;  // of a visit that has nothing uncounted
   std::vector<Region> regions_;         // by number
+  std::vector<std::uint32_t> nesting_;  // by number: how many of its entries are open
   const std::vector<std::uint32_t> estimated_;  // events
   std::optional<Unit> unit_;                    // that is under way
   struct Estimated {
