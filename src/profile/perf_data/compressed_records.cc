@@ -76,8 +76,9 @@ std::uint64_t bytes_behind_record(Bytes record) {
   ByteReader in(record);
   const auto type = static_cast<RecordType>(in.read<perf::RecordHeader>().type);
   if (type == RecordType::Auxtrace) return in.read<std::uint64_t>();
-  if (type == RecordType::TracingData) return (std::uint64_t{in.read<std::uint32_t>()} + 7) & ~std::uint64_t{7};
-  return 0;
+  if (type != RecordType::TracingData) return 0;
+  const std::uint64_t bytes = in.read<std::uint32_t>();
+  return bytes <= in.remaining() ? 0 : (bytes + 7) & ~std::uint64_t{7};  // simpleperf counts them in the record's size
 }
 
 bool has_compressed_records(Bytes records) {

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <memory>
 
+#include "profile/perf_data/compressed_records.h"
 #include "profile/perf_data/perf_data_reader.h"
 #include "profile/perf_data/test_recordings.h"
 
@@ -276,6 +277,21 @@ TEST(CompressedRecords, ThatAreDamagedAreNamedByTheirPlace) {
   EXPECT_THAT(reader.error().message, HasSubstr(fmt::format("app.data: at {:#x}: a compressed record does not unpack: ",
                                                             recording.header.data.offset + second)));
   EXPECT_THAT(reader.error().hint, HasSubstr("--truncated reads the "));
+}
+
+TEST(TracingData, LieBehindTheirRecordOrInIt) {
+  const auto behind = [](std::uint16_t record_bytes, std::uint32_t data_bytes) {
+    std::vector<std::byte> record(record_bytes);
+    const perf::RecordHeader header{
+        .type = static_cast<std::uint32_t>(RecordType::TracingData), .misc = 0, .size = record_bytes};
+    std::memcpy(record.data(), &header, sizeof header);
+    std::memcpy(record.data() + sizeof header, &data_bytes, sizeof data_bytes);
+    return bytes_behind_record(record);
+  };
+  EXPECT_EQ(behind(12, 2048), 2048U);
+  EXPECT_EQ(behind(12, 2041), 2048U);
+  EXPECT_EQ(behind(12 + 2048, 2048), 0U);
+  EXPECT_EQ(behind(12, 0), 0U);
 }
 
 TEST(PackedFiles, OfOtherKindsAreNamedWithWhatUnpacksThem) {
