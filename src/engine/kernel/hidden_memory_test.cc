@@ -1,5 +1,6 @@
 #include "engine/kernel/hidden_memory.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -46,6 +47,11 @@ class HiddenMemoryTest : public RunTest {
   long made_[6] = {};
   HiddenMemory hidden_{run_};
 };
+
+TEST_F(HiddenMemoryTest, TheOwnerOfADescriptorIsANumberThatMayLookLikeAnAddress) {
+  EXPECT_EQ(replaced(SYS_fcntl, {3, F_SETOWN, hidden_at_}), nullptr);
+  EXPECT_NE(replaced(SYS_fcntl, {3, F_GETLK, hidden_at_}), nullptr);
+}
 
 TEST_F(HiddenMemoryTest, IsReplacedInWhateverArgumentIsAPointer) {
   const struct {
