@@ -1,6 +1,5 @@
 #include "engine/kernel/native_rest.h"
 
-#include <fcntl.h>
 #include <sys/syscall.h>
 #include <time.h>
 

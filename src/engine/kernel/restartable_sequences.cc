@@ -59,10 +59,10 @@ bool put_processor(Run& run, std::uint64_t area, std::uint32_t first, std::uint3
          put(run, area, offsetof(Area, node), node) && put(run, area, offsetof(Area, concurrency), kConcurrency);
 }
 
+// Also one that it was told before: a program may have written there, and waits until the kernel does.
 bool tell_processor(Run& run) {
   RegisteredSequences& registered = run.thread->sequences;
   const Processor now = processor_of(run);
-  if (registered.processor == now.number) return true;
   registered.processor = now.number;
   return put_processor(run, registered.area, now.number, now.number, now.node);
 }

@@ -54,6 +54,13 @@ TEST_F(RestartableSequencesTest, WhoRegistersIsToldItsProcessorAtOnce) {
   EXPECT_EQ(area_.more[1], 77U) << "behind what is known";
 }
 
+TEST_F(RestartableSequencesTest, AThreadIsToldItsProcessorAnewAtEachInterruption) {
+  area_.processor = area_.first_processor = kNowhere;
+  EXPECT_TRUE(restart_sequence(run_));
+  EXPECT_LT(area_.processor, 4096U);
+  EXPECT_EQ(area_.first_processor, area_.processor);
+}
+
 TEST_F(RestartableSequencesTest, WithVirtualTimeThereIsOneProcessor) {
   run_.config.virtual_time = true;
   run_.thread->sequences.processor = 5;
