@@ -25,8 +25,8 @@ HiddenMemory::Asked& made_in(std::unique_ptr<HiddenMemory::Asked>& into, const C
 }  // namespace
 
 std::unique_ptr<HiddenMemory::Asked> HiddenMemory::replaced(const CallArguments& made) const {
-  // The number of a process, or the negative one of a group, which looks like an address below 4 GiB.
-  if (made.number == SYS_fcntl && made.a[1] == F_SETOWN) return nullptr;
+  // Numbers: the negative one of a group of processes, or a size, looks like an address below 4 GiB.
+  if (made.number == SYS_fcntl && (made.a[1] == F_SETOWN || made.a[1] == F_SETPIPE_SZ)) return nullptr;
   const Call& call = call_of(made.number);
   Replacement into;
   for (std::uint32_t left = pointers_of(call); left != 0; left &= left - 1) {

@@ -48,8 +48,9 @@ class HiddenMemoryTest : public RunTest {
   HiddenMemory hidden_{run_};
 };
 
-TEST_F(HiddenMemoryTest, TheOwnerOfADescriptorIsANumberThatMayLookLikeAnAddress) {
+TEST_F(HiddenMemoryTest, OwnersOfDescriptorsAndSizesOfPipesAreNumbersThatMayLookLikeAddresses) {
   EXPECT_EQ(replaced(SYS_fcntl, {3, F_SETOWN, hidden_at_}), nullptr);
+  EXPECT_EQ(replaced(SYS_fcntl, {3, F_SETPIPE_SZ, hidden_at_}), nullptr);
   EXPECT_NE(replaced(SYS_fcntl, {3, F_GETLK, hidden_at_}), nullptr);
 }
 
