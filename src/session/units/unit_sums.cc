@@ -21,8 +21,8 @@ double student_t(std::size_t freedom) {
   return kTable[std::min(std::max<std::size_t>(freedom, 1), std::size(kTable)) - 1];
 }
 
-/// Degrees of freedom of a variance that is estimated from `count` differences: where few of them make most of it, as of
-/// what happens in few units, it is less sure than that of a normal distribution, whose kurtosis is 3.
+/// Degrees of freedom of a variance that is estimated from `count` differences: where few of them make most of it, as
+/// of what happens in few units, it is less sure than that of a normal distribution, whose kurtosis is 3.
 /// source: O'Neill, "Some Useful Moment Results in Sampling Problems", American Statistician 68 (2014), result 7.
 std::size_t freedom_of(double count, double squares, double fourths) {
   const double kurtosis = count * fourths / (squares * squares);
