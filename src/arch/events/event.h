@@ -80,6 +80,12 @@ struct Event {
   }
 
   // For table rows: the same event with one more property.
+  template <typename T>
+  constexpr Event with(T Event::*property, T value) const {
+    Event event = *this;
+    event.*property = value;
+    return event;
+  }
   constexpr Event also(std::string_view other_names) const { return with(&Event::aliases, other_names); }
   constexpr Event cycles(std::uint8_t at_least) const { return with(&Event::cmask, at_least); }
   constexpr Event cycles_below(std::uint8_t limit) const { return cycles(limit).with(&Event::invert, true); }
@@ -90,12 +96,6 @@ struct Event {
   constexpr Event own_encoding() const { return with(&Event::extension, true); }
   constexpr Event selecting(std::uint32_t value) const { return with(&Event::selector, value); }
   constexpr Event by(Facility sampling) const { return with(&Event::facility, sampling); }
-  template <typename T>
-  constexpr Event with(T Event::*property, T value) const {
-    Event event = *this;
-    event.*property = value;
-    return event;
-  }
 };
 
 /// A row whose events `meaning` counts.

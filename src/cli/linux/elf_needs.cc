@@ -1,6 +1,7 @@
 #include "cli/linux/elf_needs.h"
 
 #include <elf.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -79,18 +80,18 @@ std::string find_library(const std::string& name, const std::vector<std::string>
   const auto there = [](const std::string& path) { return access(path.c_str(), R_OK) == 0; };
   if (name.find('/') != std::string::npos) return there(name) ? name : "";
   for (const std::string& folder : folders) {
-    if (const std::string path = folder + "/" + name; there(path)) return path;
+    if (std::string path = fmt::format("{}/{}", folder, name); there(path)) return path;
   }
   const auto heads = table<CacheHead>(cache, 0, 1);
   if (!heads.empty() && std::memcmp(heads[0].magic, "glibc-ld.so.cache1.1", sizeof heads[0].magic) == 0) {
     for (const CacheEntry& entry : table<CacheEntry>(cache, sizeof(CacheHead), heads[0].libraries)) {
       if (entry.flags != kX8664 || entry.capabilities != 0 || text_at(cache, entry.name) != name) continue;
-      if (const std::string path = text_at(cache, entry.path); there(path)) return path;
+      if (std::string path = text_at(cache, entry.path); there(path)) return path;
     }
   }
   for (const char* const folder :
        {"/lib/x86_64-linux-gnu/", "/usr/lib/x86_64-linux-gnu/", "/lib64/", "/usr/lib64/", "/lib/", "/usr/lib/"}) {
-    if (const std::string path = folder + name; there(path)) return path;
+    if (std::string path = folder + name; there(path)) return path;
   }
   return "";
 }

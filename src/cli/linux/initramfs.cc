@@ -73,7 +73,7 @@ Result<std::string> Initramfs::put_way(const std::string& path) {
       at.resize(at.empty() ? 0 : at.rfind('/'));
       continue;
     }
-    const std::string next = at + "/" + part;
+    const std::string next = fmt::format("{}/{}", at, part);
     struct stat facts {};
     if (lstat(next.c_str(), &facts) != 0) {
       return Error{path + ": cannot be taken into the guest: " + std::strerror(errno), "check the path"};
@@ -127,8 +127,9 @@ Result<void> Initramfs::add_needs(const std::string& path, Bytes file) {
   for (const std::string& name : needs.libraries) {
     const std::string library = find_library(name, folders, cache_);
     if (library.empty()) {
-      return Error{path + ": needs " + name + ", which is neither in " + kLinkerCache + " nor in the usual folders",
-                   "install it, or run ldconfig"};
+      return Error{
+          fmt::format("{}: needs {}, which is neither in {} nor in the usual folders", path, name, kLinkerCache),
+          "install it, or run ldconfig"};
     }
     if (auto added = add(library); !added) return added;
   }

@@ -78,6 +78,7 @@ Result<std::vector<FunctionExtent>> find_extents(ElfImage& image, const std::str
   }
   std::stable_partition(parts.begin(), parts.end(), [](const Symbol* part) { return !part->is_split_off(); });
   std::vector<FunctionExtent> extents;
+  extents.reserve(parts.size());
   for (const Symbol* const part : parts)
     extents.push_back({.offset = value(*image.file_offset_of(part->start)),
                        .bytes = part->size(),
