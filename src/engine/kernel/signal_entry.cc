@@ -133,7 +133,8 @@ bool SignalEntry::is_engines_own(Thread& thread, int signal, const siginfo_t& in
   const bool beside = signal == SIGSEGV && info.si_code > 0 && run_.map.layout().engine.contains(address);
   // A jump and a system call have no code of their own, so an append stands where they begin.
   constexpr std::uint64_t kAppended = 4;
-  const std::uint64_t behind_trace = address - static_cast<std::uint64_t>(regs[REG_R11]);
+  const std::uint64_t pointer = static_cast<std::uint64_t>(regs[REG_R11]) + run_.trace().pointer_bias();
+  const auto behind_trace = static_cast<std::uint32_t>(address - pointer);
   if ((!misaligned_append && !beside) || !(is_glue(pc) || (beside && behind_trace < kAppended))) return false;
   if (beside && run_.trace().open_beside(address)) return true;
   if (beside && !run_.trace().faults_at(address)) return false;

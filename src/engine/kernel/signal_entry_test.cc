@@ -302,6 +302,15 @@ TEST_F(SignalEntryTest, AnAppendWhereAnInstructionBeginsLeavesForTheGuard) {
   EXPECT_FALSE(run_.thread->fault.present);
 }
 
+TEST_F(SignalEntryTest, AnAppendByAPointerThatIsHeldLessTheBudgetDoesToo) {
+  run_.trace().bias_pointer();
+  const std::uint64_t at = run_.trace().end() + 8;
+  reg(REG_R11) = static_cast<greg_t>(at - run_.trace().pointer_bias());
+  arrive(SIGSEGV, SEGV_ACCERR, code_of(kLoadsAndReturns, 0), at);
+  EXPECT_EQ(pc(), run_.stubs.guard);
+  EXPECT_FALSE(run_.thread->fault.present);
+}
+
 TEST_F(SignalEntryTest, AnAppendThatIsMisalignedLeavesForTheGuardToo) {
   arrive(SIGBUS, BUS_ADRALN, glue());
   EXPECT_EQ(pc(), run_.stubs.guard);
