@@ -1,6 +1,7 @@
 #include "cli/boot/boot_options.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "cli/command/words.h"
 #include "cli/events/event_selection.h"
 #include "machine/memory.h"
+#include "machine/pc.h"
 
 namespace zs::cli {
 namespace {
@@ -195,6 +197,24 @@ Result<BootPlan> plan_boot(const BootWords& words) {
     plan.gdb_port = port;
   }
   return plan;
+}
+
+std::string ending(const machine::PcStop& stop, machine::Pc& pc) {
+  const std::string after = " after " + with_separators(pc.retired()) + " instructions";
+  using machine::PcStopKind;
+  switch (stop.kind) {
+    case PcStopKind::Idle: return "idle: " + stop.detail + after;
+    case PcStopKind::DebugExit: return fmt::format("debug-exit with status {}{}", stop.status, after);
+    case PcStopKind::Limit:
+      return (stop.detail.empty() ? "the limit of instructions is reached" : stop.detail) + std::string(after);
+    case PcStopKind::TripleFault: return "triple fault: " + stop.detail + after;
+    case PcStopKind::Reset: return "the guest asked for a reset" + after;
+    case PcStopKind::PowerOff: return "the guest turned the PC off" + after;
+    case PcStopKind::Unsupported: return "not supported: " + stop.detail + after;
+    case PcStopKind::Breakpoint: return fmt::format("breakpoint at {:x}{}", stop.address, after);
+    case PcStopKind::Watchpoint: return fmt::format("watchpoint at {:x}{}", stop.address, after);
+  }
+  return "?";
 }
 
 }  // namespace zs::cli

@@ -204,27 +204,6 @@ Result<void> load(const BootWords& words, const BootPlan& plan, machine::Pc& pc)
   return pc.boot_kernel(input);
 }
 
-}  // namespace
-
-std::string ending(const PcStop& stop, machine::Pc& pc) {
-  const std::string after = " after " + with_separators(pc.retired()) + " instructions";
-  switch (stop.kind) {
-    case PcStopKind::Idle: return "idle: " + stop.detail + after;
-    case PcStopKind::DebugExit: return fmt::format("debug-exit with status {}{}", stop.status, after);
-    case PcStopKind::Limit:
-      return (stop.detail.empty() ? "the limit of instructions is reached" : stop.detail) + std::string(after);
-    case PcStopKind::TripleFault: return "triple fault: " + stop.detail + after;
-    case PcStopKind::Reset: return "the guest asked for a reset" + after;
-    case PcStopKind::PowerOff: return "the guest turned the PC off" + after;
-    case PcStopKind::Unsupported: return "not supported: " + stop.detail + after;
-    case PcStopKind::Breakpoint: return fmt::format("breakpoint at {:x}{}", stop.address, after);
-    case PcStopKind::Watchpoint: return fmt::format("watchpoint at {:x}{}", stop.address, after);
-  }
-  return "?";
-}
-
-namespace {
-
 int run_boot(const Arguments& arguments) {
   BootWords words;
   if (const auto done = parse_boot(arguments, words)) return *done;

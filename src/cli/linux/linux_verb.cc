@@ -97,9 +97,7 @@ Result<std::string> choose_kernel(const std::string& named) {
   return "/boot/" + newest;
 }
 
-std::string absolute(const std::string& path) {
-  return path.starts_with('/') ? path : fs::current_path().string() + "/" + path;
-}
+std::string absolute(const std::string& path) { return fs::current_path() / path; }
 
 /// The files of the guest, and what its first program is to do.
 Result<std::vector<std::byte>> make_initramfs(const LinuxWords& words, const std::string& program,

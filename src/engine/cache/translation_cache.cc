@@ -24,8 +24,7 @@
 namespace zs::engine {
 namespace {
 
-// Which build of this program is running.
-
+/// The build-id among these notes.
 /// source: elf(5), "Notes (Nhdr)"
 std::vector<std::uint64_t> build_id_in(const std::byte* notes, std::size_t bytes) {
   const auto padded = [](std::size_t size) { return (size + 3) & ~std::size_t{3}; };
@@ -46,7 +45,7 @@ std::vector<std::uint64_t> build_id_in(const std::byte* notes, std::size_t bytes
   return {};
 }
 
-/// The build-id that the linker has put into it, in words of eight bytes; empty: it has none.
+/// The build-id that the linker has put into this program, in words of eight bytes; empty: it has none.
 std::vector<std::uint64_t> own_build_id() {
   for (const Elf64_Phdr& part : own_segments()) {
     if (part.p_type != PT_NOTE) continue;

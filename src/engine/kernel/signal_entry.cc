@@ -131,7 +131,8 @@ bool SignalEntry::is_engines_own(Thread& thread, int signal, const siginfo_t& in
   const bool misaligned_append = signal == SIGBUS && info.si_code == BUS_ADRALN;
   const auto address = reinterpret_cast<std::uint64_t>(info.si_addr);
   const bool beside = signal == SIGSEGV && info.si_code > 0 && run_.map.layout().engine.contains(address);
-  // A jump and a system call have no code of their own, so an append stands where they begin.
+  // A jump and a system call have no code of their own, so an append stands where they begin. The register holds the
+  // pointer less a bias, both of 32 bits.
   constexpr std::uint64_t kAppended = 4;
   const std::uint64_t pointer = static_cast<std::uint64_t>(regs[REG_R11]) + run_.trace().pointer_bias();
   const auto behind_trace = static_cast<std::uint32_t>(address - pointer);
