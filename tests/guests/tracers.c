@@ -19,11 +19,21 @@ static void wait_for_stop(pid_t child, int signal) {
   GUEST_CHECK(waitpid(child, &status, __WALL) == child && WIFSTOPPED(status));
   GUEST_CHECK((WSTOPSIG(status) & 0x7F) == signal);
 }
-static void ends(const char* name, pid_t child) {
-  int status;
-  GUEST_CHECK(waitpid(child, &status, 0) == child);
+static void says(const char* name, int status) {
   printf("%s: ends, %s %d\n", name, WIFEXITED(status) ? "status" : "signal",
          WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+}
+// A signal that comes as the kernel has just decided to make pause anew is followed by that pause, so it is sent again.
+static void detached(pid_t child) {
+  int status;
+  pid_t ended = 0;
+  GUEST_CHECK(ptrace(PTRACE_DETACH, child, 0, 0) == 0);
+  for (int n = 0; ended == 0; ended = waitpid(child, &status, n++ < 1000 ? WNOHANG : 0)) {
+    GUEST_CHECK(kill(child, SIGUSR1) == 0);
+    usleep(5000);
+  }
+  GUEST_CHECK(ended == child);
+  says("detached", status);
 }
 static struct user_regs_struct registers(pid_t child) {
   struct user_regs_struct regs;
@@ -83,10 +93,12 @@ static void steps(void) {
   }
   GUEST_CHECK(ptrace(PTRACE_CONT, child, 0, 0) == 0);
   printf("; ");
-  ends("steps", child);
+  int status;
+  GUEST_CHECK(waitpid(child, &status, 0) == child);
+  says("steps", status);
 }
 
-static void handler(int signal) { flag = flag + (uint64_t)signal; }
+static void handler(int signal) { flag = (uint64_t)signal; }
 __attribute__((noinline)) static uint64_t spin(void) {
   uint64_t rounds = 0;
   while (flag == 0) ++rounds;
@@ -114,8 +126,7 @@ static void attach(const char* name, int request, void (*work)(void), long call)
   const uint64_t at = regs.rip - (uint64_t)&spin;
   if (call < 0) printf("%s: in the loop %d, ", name, at < 64);
   else printf("%s: call %lld, ", name, (long long)regs.orig_rax);
-  GUEST_CHECK(ptrace(PTRACE_DETACH, child, 0, 0) == 0 && kill(child, SIGUSR1) == 0);
-  ends("detached", child);
+  detached(child);
   close(ready[0]);
   close(ready[1]);
 }
@@ -147,8 +158,7 @@ static void attach_to_stopped(void) {
   GUEST_CHECK(ptrace(PTRACE_INTERRUPT, child, 0, 0) == 0);
   wait_for_stop(child, SIGTRAP);
   printf("stopped: in the loop %d, ", registers(child).rip - (uint64_t)&spin < 64);
-  GUEST_CHECK(ptrace(PTRACE_DETACH, child, 0, 0) == 0 && kill(child, SIGUSR1) == 0);
-  ends("detached", child);
+  detached(child);
 }
 
 int main(void) {

@@ -19,6 +19,8 @@ namespace {
 
 /// Nobody else sends SIGTRAP with this. Negative, as the kernel wants it of a process that is not its receiver.
 constexpr int kRequest = -0x5A53;
+/// What a thread has blocked that blocks what can be blocked.
+constexpr std::uint64_t kAllHeld = ~(std::uint64_t{1} << (SIGKILL - 1) | std::uint64_t{1} << (SIGSTOP - 1));
 
 /// What /proc/PID/status says behind `name`, "State:\t" say; "": nothing.
 std::string status_of(const std::string& pid, const char* name) {
@@ -43,17 +45,25 @@ void NativeRest::want() {
   process.leaves = by_program && !process.vfork_child && kernel_.run.threads.size() == 1;
 }
 
-// It answers by no longer having what only translated processes have.
+// It answers by no longer having what only translated processes have, and by the mask of the program: the engine holds
+// all signals back until rt_sigreturn has put the program's registers where a tracer looks. A call in which it slept is
+// made anew behind that, and is where the tracer finds it.
 bool NativeRest::ask(std::int32_t tid) {
   const std::string pid = std::to_string(tid);
-  if (!is_translated(tid) || status_of(pid, "State:\t").starts_with('T')) return true;
+  const std::string state = status_of(pid, "State:\t");
+  if (!is_translated(tid) || state.starts_with('T')) return true;
+  const bool slept = state.starts_with('S');
+  const auto on_its_way = [&] {
+    return is_translated(tid) || std::strtoull(status_of(pid, "SigBlk:\t").c_str(), nullptr, 16) == kAllHeld ||
+           (slept && status_of(pid, "State:\t").starts_with('R'));
+  };
   if (std::atoi(status_of(pid, "Threads:\t").c_str()) == 1) {  // a call of others would be interrupted for nothing
     siginfo_t request{};
     request.si_signo = SIGTRAP;
     request.si_code = kRequest;
     if (is_error(raw_syscall(SYS_rt_sigqueueinfo, tid, SIGTRAP, &request))) return true;  // so the kernel says why not
     constexpr timespec kShort{.tv_sec = 0, .tv_nsec = 50'000};
-    for (int i = 0; i < 5000 && is_translated(tid); ++i) raw_syscall(SYS_nanosleep, &kShort, nullptr);
+    for (int i = 0; i < 5000 && on_its_way(); ++i) raw_syscall(SYS_nanosleep, &kShort, nullptr);
     if (!is_translated(tid)) return true;
   }
   kernel_.run.observer().notice(
