@@ -11,7 +11,7 @@ typedef unsigned long word;
 typedef unsigned char byte;
 
 enum { kExit = 0xF4, kPort = 0xF6, kPorts = 6 };
-enum { kOutput = 1, kErrors = 2, kFile = 3, kData = 4, kCacheFile = 5 };
+enum { kOutput = 1, kErrors = 2, kFile = 3, kData = 4, kCacheFile = 5, kBegin = 6 };
 enum { kReadOnly = 0, kWriteOnly = 1, kReadWrite = 2, kFolder = 0200000, kNoWait = 04000, kCloseOnExec = 02000000 };
 enum { kNotFound = 127, kNotExecutable = 126, kNoEntry = 2 };
 
@@ -198,6 +198,7 @@ __attribute__((used)) void start(void) {
   const long child = CALL1(fork, 0);
   if (child == 0) run(words + 1, words + first, out[1], errors[1]);
   CALL3(ioperm, kExit, kPorts, 1);  // not the command's
+  send(kBegin, buffer, 0);
   CALL1(close, out[1]);
   CALL1(close, errors[1]);
   const int status = attend((int)child, out[0], errors[0]);

@@ -149,6 +149,7 @@ class Pc::Impl : public InterruptSource,
   }
 
   // ---- running
+  void attach_core(const uarch::CoreModel& model) { feed_.attach(model); }
   PcStop run(std::uint64_t instructions) {
     std::uint64_t passed = 0;  // towards the limit, without an instruction: exceptions whose handlers cannot begin
     for (;;) {
@@ -388,6 +389,7 @@ Pc::~Pc() = default;
 
 void Pc::boot_disk(DiskImage disk) { impl_->boot_disk(std::move(disk)); }
 Result<void> Pc::boot_kernel(const MultibootInput& input) { return impl_->boot_kernel(input); }
+void Pc::attach_core(const uarch::CoreModel& model) { impl_->attach_core(model); }
 PcStop Pc::run(std::uint64_t instructions) { return impl_->run(instructions); }
 PcStop Pc::step() { return impl_->step(); }
 Vcpu& Pc::cpu() { return *impl_->cpu_; }

@@ -24,6 +24,10 @@ namespace zs::arch {
 struct CpuModel;
 }
 
+namespace zs::uarch {
+struct CoreModel;
+}
+
 namespace zs::machine {
 
 class PhysicalMemory;
@@ -77,6 +81,9 @@ class Pc {
   void boot_disk(DiskImage disk);
   /// Loads the kernel and stands at its entry.
   Result<void> boot_kernel(const MultibootInput& input);
+
+  /// From here on instructions go through a core of that model: caches, translations, branch prediction and cycles.
+  void attach_core(const uarch::CoreModel& model);
 
   /// Runs until something ends it, at the latest when `instructions` have retired in all.
   PcStop run(std::uint64_t instructions);

@@ -4,6 +4,7 @@
 
 #include "arch/cpu_model.h"
 #include "arch/ibs.h"
+#include "machine/attached_core.h"
 #include "machine/last_level_cache.h"
 #include "machine/vcpu/vcpu.h"
 
@@ -29,7 +30,29 @@ constexpr std::uint64_t kLongMode = 1u << 10;  // EFER.LMA
 RetirementFeed::RetirementFeed(const arch::CpuModel& model, pmu::Pmu& pmu, Clock& clock, LastLevelCache& cache)
     : has_ibs_(arch::has_ibs(model)), pmu_(pmu), clock_(clock), cache_(cache) {}
 
-bool RetirementFeed::wants_each() const { return tracing() || closely_ || caching_ || pmu_.needs_each(); }
+RetirementFeed::~RetirementFeed() = default;
+
+void RetirementFeed::attach(const uarch::CoreModel& model) {
+  core_ = std::make_unique<AttachedCore>(model);
+  passed_ = {};
+  cpu_->watch_changed();
+}
+
+bool RetirementFeed::wants_each() const {
+  return tracing() || closely_ || caching_ || core_ != nullptr || pmu_.needs_each();
+}
+
+/// What the counters want to know of the core's.
+void RetirementFeed::ask_core() {
+  if (pmu_.wants_branches()) core_->remember_branches();
+  const auto counts_latency = [](const arch::EventMeaning& event) {
+    arch::CoreSignals one;
+    one[arch::CoreSignal::LatencyLoads] = 1;
+    return event.of_signals != nullptr && event.of_signals(one) != 0;
+  };
+  if (std::ranges::any_of(pmu_.accumulators(ring_), counts_latency))
+    core_->set_latency_threshold(static_cast<std::uint32_t>(pmu_.latency_threshold()));
+}
 
 void RetirementFeed::look_closely(bool on) {
   closely_ = on;
@@ -54,7 +77,8 @@ Watch RetirementFeed::watch(unsigned cpl) {
   branches_ = pmu_.wants_branches();
   const bool counting = !pmu_.accumulators(ring_).empty();
   const std::uint64_t instructions = counting ? room(ring_) : kLongAway;
-  caching_ = counting && std::ranges::any_of(pmu_.accumulators(ring_), LastLevelCache::counts);
+  if (core_ != nullptr) ask_core();
+  caching_ = core_ == nullptr && counting && std::ranges::any_of(pmu_.accumulators(ring_), LastLevelCache::counts);
   if (std::uint64_t control = 0; has_ibs_ && pmu_.rdmsr(arch::IbsOpCtl::msr, control))
     samples_ops_ = arch::IbsOpCtl{control}.has(arch::IbsOpCtl::enable);
   forced_each_ = wants_each();
@@ -68,7 +92,8 @@ Watch RetirementFeed::watch(unsigned cpl) {
     ticks = std::min(ticks, deadline > clock_.now() ? deadline - clock_.now() : 1);
   }
   const std::uint64_t by_time = std::max<std::uint64_t>(ticks / kCyclesPerInstruction, 1);
-  each_left_ = std::min(by_time, kEachStretch);
+  // How long an instruction takes in the core is known behind it.
+  each_left_ = core_ != nullptr ? 1 : std::min(by_time, kEachStretch);
 
   Watch watch;
   watch.retirements = each_      ? Watch::Retirements::Each
@@ -81,13 +106,26 @@ Watch RetirementFeed::watch(unsigned cpl) {
 }
 
 void RetirementFeed::counted(std::uint64_t instructions) {
-  if (instructions != 0) stall(instructions * kCyclesPerInstruction);
+  if (instructions == 0) return;
+  if (core_ == nullptr) return stall(instructions * kCyclesPerInstruction);
+  using enum arch::CoreSignal;
+  const arch::CoreSignals& now = core_->signals();
+  const std::uint64_t cycles = now[Cycles] - passed_[Cycles], slots = now[Slots] - passed_[Slots];
+  if (cycles + slots == 0) return;
+  const pmu::IssuedSlots issued = pmu::issued_slots(now, passed_);
+  passed_ = now;
+  pass(cycles, slots);
+  pmu_.issue(issued, ring_);
 }
 
-void RetirementFeed::stall(std::uint64_t ticks) {
+void RetirementFeed::stall(std::uint64_t ticks) { pass(ticks, 0); }
+
+void RetirementFeed::pass(std::uint64_t ticks, std::uint64_t slots) {
   const std::uint64_t bus_before = clock_.now() / kTscTicksPerBusTick;
   clock_.advance(ticks);
-  pmu_.advance({.core = ticks, .reference = ticks, .bus = clock_.now() / kTscTicksPerBusTick - bus_before}, ring_);
+  pmu_.advance(
+      {.core = ticks, .reference = ticks, .bus = clock_.now() / kTscTicksPerBusTick - bus_before, .slots = slots},
+      ring_);
   run_timers();
   after_pmu_acted();
 }
@@ -138,6 +176,7 @@ void RetirementFeed::retired(const arch::Retired& retired, const arch::RegisterF
     entered.mispredicted = entering_.mispredicted;
     has_entering_ = false;
   }
+  if (core_ != nullptr) core_->retire(*cpu_, entered, accesses);
   if (caching_) {
     signals_ = cache_.take_signals();
     entered.signals = &signals_;

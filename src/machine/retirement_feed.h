@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -16,8 +17,13 @@ namespace zs::arch {
 struct CpuModel;
 }
 
+namespace zs::uarch {
+struct CoreModel;
+}
+
 namespace zs::machine {
 
+class AttachedCore;
 class LastLevelCache;
 
 /// What a trace sees. Addresses are linear.
@@ -29,12 +35,16 @@ struct TraceSink {
 class RetirementFeed : public RetirementObserver {
  public:
   RetirementFeed(const arch::CpuModel& model, pmu::Pmu& pmu, Clock& clock, LastLevelCache& cache);
+  ~RetirementFeed();
   /// Before anything else is called.
   void set_cpu(Vcpu& cpu) { cpu_ = &cpu; }
   void add_timer(TimedDevice& device) { timers_.push_back(&device); }
   void set_trace(TraceSink trace) { trace_ = std::move(trace); }
   /// INIT came: the APIC wants to know too.
   void on_init(std::function<void()> action) { on_init_ = std::move(action); }
+
+  /// From here on what retires goes through a core of that model, whose cycles are the time that passes.
+  void attach(const uarch::CoreModel& model);
 
   /// While it is on, every instruction comes one by one, and what it did is kept.
   struct Seen {
@@ -67,6 +77,8 @@ class RetirementFeed : public RetirementObserver {
  private:
   bool tracing() const { return static_cast<bool>(trace_.instruction); }
   bool wants_each() const;
+  void ask_core();
+  void pass(std::uint64_t ticks, std::uint64_t slots);
   std::uint64_t room(pmu::Ring ring) const;
   void follow_mode();
   void after_pmu_acted();
@@ -75,6 +87,8 @@ class RetirementFeed : public RetirementObserver {
   pmu::Pmu& pmu_;
   Clock& clock_;
   LastLevelCache& cache_;
+  std::unique_ptr<AttachedCore> core_;
+  arch::CoreSignals passed_;  // of core_, as of the last counted()
   Vcpu* cpu_ = nullptr;
   std::vector<TimedDevice*> timers_;
   TraceSink trace_;

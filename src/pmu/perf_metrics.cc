@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "arch/core_signals.h"
+
 namespace zs::pmu {
 
 std::uint64_t PerfMetrics::value(std::uint64_t slots) const {
@@ -30,6 +32,22 @@ bool PerfMetrics::add(const IssuedSlots& issued) {
   }
   added_ = true;
   return wrapped;
+}
+
+IssuedSlots issued_slots(const arch::CoreSignals& now, const arch::CoreSignals& before) {
+  using enum arch::CoreSignal;
+  const auto since = [&](auto... signals) { return ((now[signals] - before[signals]) + ...); };
+  const std::uint64_t fetch_latency =
+      since(SlotsInstructionCache, SlotsInstructionTlb, SlotsResteer, SlotsMicrocodeSwitch);
+  const std::uint64_t memory = since(SlotsL1, SlotsL2, SlotsL3, SlotsDram, SlotsStoreBuffer);
+  return {since(SlotsRetired, SlotsMicrocode),
+          since(SlotsMispredict, SlotsMachineClear),
+          fetch_latency + since(SlotsDecode, SlotsUopCache),
+          memory + since(SlotsLatency, SlotsPorts, SlotsDivider, SlotsSerialising),
+          since(SlotsMicrocode),
+          since(SlotsMispredict),
+          fetch_latency,
+          memory};
 }
 
 }  // namespace zs::pmu

@@ -61,6 +61,8 @@ struct Elapsed {
 /// What became of issue slots, in the order of MSR_PERF_METRICS: retiring, bad speculation, front end, back end, then
 /// parts of these: heavy operations, branch mispredicts, fetch latency, memory.
 using IssuedSlots = std::array<std::uint64_t, 8>;
+/// Of what a core did since `before`.
+IssuedSlots issued_slots(const arch::CoreSignals& now, const arch::CoreSignals& before);
 
 class Pmu {
  public:

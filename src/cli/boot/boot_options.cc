@@ -22,6 +22,7 @@
 #include "cli/events/event_selection.h"
 #include "machine/memory.h"
 #include "machine/pc.h"
+#include "uarch/core_model.h"
 
 namespace zs::cli {
 namespace {
@@ -57,6 +58,13 @@ std::optional<std::uint64_t> parse_address(std::string_view text) {
 
 }  // namespace
 
+void add_detail_option(CommandLine& line, std::string& detail) {
+  line.value(
+      "--detail", detail, "exact|complete",
+      "complete: caches, branch prediction and cycles of the CPU model, some 30 times slower (default: exact, an "
+      "instruction is a cycle)");
+}
+
 std::optional<int> parse_boot(const Arguments& arguments, BootWords& words) {
   CommandLine line("boot", "Runs a bare-metal program in a virtual PC with a complete PMU, and prints its screen.",
                    "(--image FILE | --kernel FILE | --demo) [OPTIONS]");
@@ -73,6 +81,7 @@ std::optional<int> parse_boot(const Arguments& arguments, BootWords& words) {
   line.value("--mem", words.memory, "SIZE", "Memory, with K, M or G (default: 512M)");
   line.value("--keys", words.keys, "TEXT", "Typed on its keyboard; <Enter>, <Esc>, <Up>, <F1>, <C-c>, <Wait> are keys");
   line.value("--serial-in", words.serial_in, "FILE", "What COM1 receives (default: nothing)");
+  add_detail_option(line, words.detail);
   line.number("--max-instructions", words.max_instructions, 1, "N", "Stop after so many instructions, with status 124");
   line.group("What to show");
   line.value("--screen", words.screen, "text|json", "How to print the screen (default: text)");
@@ -151,6 +160,15 @@ Result<BootPlan> plan_boot(const BootWords& words) {
     return Error{"boot: " + std::string(plan.cpu->name) + " has no Debug Store, which " +
                      (words.demo ? "--demo shows" : "--ds-log prints"),
                  "take a CPU model of Intel's"};
+  }
+  if (words.detail == "complete") {
+    plan.core = uarch::find_core_model(plan.cpu->name);
+    if (plan.core == nullptr) {
+      return Error{"--detail complete: there is no core of " + std::string(plan.cpu->name),
+                   "`zeroskid list models` says which CPU models have one"};
+    }
+  } else if (words.detail != "exact") {
+    return Error{"--detail " + words.detail + ": exact or complete", ""};
   }
   plan.quirks = plan.cpu->quirks;
   for (const std::string& name : words.quirks) {

@@ -23,7 +23,13 @@ class Pc;
 struct PcStop;
 }  // namespace zs::machine
 
+namespace zs::uarch {
+struct CoreModel;
+}
+
 namespace zs::cli {
+
+class CommandLine;
 
 /// The exit status where the limit of instructions is reached.
 inline constexpr int kLimitReached = 124;
@@ -32,7 +38,8 @@ inline constexpr int kLimitReached = 124;
 struct BootWords {
   std::string image, kernel, append;
   std::vector<std::string> modules, breakpoints, quirks;
-  std::string cpu, memory = "512M", screen = "text", serial, ds_log, trace, gdb, drive, screenshot, keys, serial_in;
+  std::string cpu, memory = "512M", screen = "text", serial, ds_log, trace, gdb, drive, screenshot, keys, serial_in,
+                   detail = "exact";
   std::uint64_t max_instructions = 0;  // 0: no limit
   bool demo = false;
 };
@@ -42,6 +49,7 @@ std::optional<int> parse_boot(const Arguments& arguments, BootWords& words);
 
 struct BootPlan {
   const arch::CpuModel* cpu = nullptr;
+  const uarch::CoreModel* core = nullptr;  // what instructions go through; null: they take a cycle each
   arch::QuirkSet quirks;
   std::uint64_t memory_bytes = 0;
   std::uint64_t limit = 0;
@@ -52,6 +60,9 @@ struct BootPlan {
   std::optional<machine::gdb::Registers> gdb_registers;
   std::optional<machine::DriveKind> drive;
 };
+
+/// --detail, which `boot` and `linux` have.
+void add_detail_option(CommandLine& line, std::string& detail);
 
 /// Everything but the files.
 Result<BootPlan> plan_boot(const BootWords& words);

@@ -255,6 +255,7 @@ int run_boot(const Arguments& arguments) {
     say(loaded.error());
     return kToolFailed;
   }
+  if (plan->core != nullptr) pc.attach_core(*plan->core);
   for (const std::uint64_t address : plan->breakpoints) pc.cpu().monitor().add_breakpoint(address);
 
   PcStop stop;

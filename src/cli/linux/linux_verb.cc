@@ -10,6 +10,7 @@
 #include <cstring>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -51,7 +52,7 @@ constexpr ExitRow kLinuxStatuses[] = {
 constexpr char kCommandLine[] = "console=ttyS0 panic=-1 nokaslr mitigations=off";
 
 struct LinuxWords {
-  std::string kernel, append, cpu, memory = "1G", out = ".", console;
+  std::string kernel, append, cpu, memory = "1G", out = ".", console, detail = "exact";
   std::vector<std::string> files;
   std::uint64_t max_instructions = 0;
 };
@@ -63,6 +64,7 @@ std::optional<int> parse_linux(const Arguments& arguments, LinuxWords& words, st
   line.value("--kernel", words.kernel, "FILE", "A bzImage (default: the newest /boot/vmlinuz-*)");
   line.value("--append", words.append, "TEXT", "More of the kernel's command line");
   line.value("--cpu", words.cpu, "MODEL", "The PC's CPU model (default: skylake-server)");
+  add_detail_option(line, words.detail);
   line.value("--mem", words.memory, "SIZE", "Its memory, with K, M or G (default: 1G)");
   line.values("--file", words.files, "PATH", "One more file for the guest, with its libraries; may be repeated");
   line.value("--out", words.out, "DIR", "Where files that are left under /out come to (default: .)");
@@ -135,10 +137,18 @@ Result<std::vector<std::byte>> make_initramfs(const LinuxWords& words, const std
 /// What the guest sends: what the command writes, and files, which end with the next thing that comes.
 class Arrivals {
  public:
-  explicit Arrivals(std::string folder) : folder_(std::move(folder)) {}
+  /// begun  the command begins
+  Arrivals(std::string folder, std::function<void()> begun) : folder_(std::move(folder)), begun_(std::move(begun)) {}
 
   void take(std::uint64_t kind, Bytes bytes) {
-    enum : std::uint8_t { Output = 1, Errors = 2, File = 3, Data = 4, CacheFile = 5 };  // guests/linux_init.c
+    enum : std::uint8_t {
+      Output = 1,
+      Errors = 2,
+      File = 3,
+      Data = 4,
+      CacheFile = 5,
+      Begin = 6
+    };  // guests/linux_init.c
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     switch (kind) {
       case Output: (void)write_all(STDOUT_FILENO, text); return;
@@ -150,6 +160,7 @@ class Arrivals {
       case Data:
         if (file_ && !write_all(file_.get(), text)) lost(std::strerror(errno));
         return;
+      case Begin: return begun_();
       default: return;
     }
   }
@@ -178,6 +189,7 @@ class Arrivals {
   static inline const std::string kNames = "/.debug/[kernel.kallsyms]/";
 
   std::string folder_, name_;
+  std::function<void()> begun_;
   Descriptor file_;
   bool failed_ = false;
 };
@@ -236,6 +248,7 @@ int run_linux(const Arguments& arguments) {
                                .quirks = {},
                                .cpu = words.cpu,
                                .memory = words.memory,
+                               .detail = words.detail,
                                .max_instructions = words.max_instructions});
   if (!plan) return failed(plan.error(), kUsage);
   std::string program;
@@ -266,7 +279,10 @@ int run_linux(const Arguments& arguments) {
     }
   }
   Console console(std::move(console_file));
-  Arrivals arrivals(words.out);
+  machine::Pc* running = nullptr;
+  Arrivals arrivals(words.out, [&] {
+    if (plan->core != nullptr) running->attach_core(*plan->core);
+  });
   auto made =
       machine::Pc::make({.cpu = plan->cpu,
                          .quirks = plan->quirks,
@@ -275,6 +291,7 @@ int run_linux(const Arguments& arguments) {
                          .parcel = [&arrivals](std::uint64_t kind, Bytes bytes) { arrivals.take(kind, bytes); }});
   if (!made) return failed(made.error());
   machine::Pc& pc = **made;
+  running = &pc;
   if (const auto loaded = pc.boot_kernel(input); !loaded) return failed(loaded.error());
   const PcStop stop = pc.run(plan->limit);
   const int status = exit_status(stop, console);

@@ -354,17 +354,7 @@ void CoreFeeder::advance_time(const arch::CoreSignals& now) {
   elapsed.core = elapsed.reference = since(Cycles);
   elapsed.bus = now[Cycles] / kCyclesPerBusTick - reported[Cycles] / kCyclesPerBusTick;
   elapsed.slots = since(Slots);
-  const std::uint64_t fetch_latency =
-      since(SlotsInstructionCache, SlotsInstructionTlb, SlotsResteer, SlotsMicrocodeSwitch);
-  const std::uint64_t memory = since(SlotsL1, SlotsL2, SlotsL3, SlotsDram, SlotsStoreBuffer);
-  const pmu::IssuedSlots issued{since(SlotsRetired, SlotsMicrocode),
-                                since(SlotsMispredict, SlotsMachineClear),
-                                fetch_latency + since(SlotsDecode, SlotsUopCache),
-                                memory + since(SlotsLatency, SlotsPorts, SlotsDivider, SlotsSerialising),
-                                since(SlotsMicrocode),
-                                since(SlotsMispredict),
-                                fetch_latency,
-                                memory};
+  const pmu::IssuedSlots issued = pmu::issued_slots(now, reported);
   reported = now;
   bool near = false;
   for (pmu::Pmu* pmu : run_.thread->cpu.pmus) {
