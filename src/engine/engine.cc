@@ -15,6 +15,7 @@
 #include "engine/host_stack.h"
 #include "engine/kernel/guest_kernel.h"
 #include "engine/kernel/native_load.h"
+#include "engine/kernel/seccomp.h"
 #include "engine/kernel/shared_tables.h"
 #include "engine/kernel/signal_block.h"
 #include "engine/loader/shown_process.h"
@@ -152,6 +153,8 @@ void Runtime::begin_first_thread(const MemoryLimits& limits) {
   thread.process->parent_pid = thread.id.parent_pid;
   thread.process->limits = limits;
   thread.process->seat = kernel_.process_turns.sit(thread.id.pid);
+  for (const std::string& word : run_.config.call_filters)
+    thread.filters.set.push_back(std::make_shared<const CallFilter>(filter_of(word)));
   thread.pc = run_.program.entry;
   run_.lock.acquire(thread);
 }

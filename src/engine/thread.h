@@ -1,6 +1,7 @@
 // One thread of the program, and what threads share per process (a vfork child shares memory but not these).
 #pragma once
 
+#include <linux/filter.h>
 #include <signal.h>
 
 #include <array>
@@ -114,6 +115,15 @@ struct RegisteredSequences {
 /// EFLAGS.TF.
 inline constexpr std::uint64_t kTrapFlag = 0x100;
 
+/// Instructions of a filter of system calls (kernel/seccomp.h).
+using CallFilter = std::vector<sock_filter>;
+
+struct CallFilters {
+  bool strict = false;                                 // SECCOMP_MODE_STRICT
+  std::vector<std::shared_ptr<const CallFilter>> set;  // the first one first
+  bool any() const { return strict || !set.empty(); }
+};
+
 struct Thread {
   ThreadIdentity id;
   std::int32_t shown_pid = 0;  // of a vfork child that has not begun yet: to be bound to its id (ProcessIds)
@@ -165,6 +175,7 @@ struct Thread {
       nullptr;  // being started; until it has its own signal block, signals find it through this one's
 
   RegisteredSequences sequences;
+  CallFilters filters;
   bool interrupted = false;  // others have run, or may have, since it was told where it is
 
   // Engine resources.

@@ -47,6 +47,7 @@ struct Arguments {
   std::string exec_name;
   std::optional<std::uint64_t> signal_mask, random_seed;
   std::uint64_t mdwe = 0;
+  std::vector<std::string> call_filters;
   std::int32_t first_pid = 0;  // of the recording; told with --exec
   int shared_tables = -1;      // likewise
   std::vector<std::string> argv;
@@ -90,6 +91,8 @@ Result<Arguments> parse(int argc, char** argv) {
       out.signal_mask = std::strtoull(argv[++i], nullptr, 16);
     } else if (is("--mdwe") && i + 1 < argc) {
       out.mdwe = std::strtoull(argv[++i], nullptr, 10);
+    } else if (is("--call-filter") && i + 1 < argc) {
+      out.call_filters.emplace_back(argv[++i]);
     } else if (is("--random-seed") && i + 1 < argc) {
       out.random_seed = std::strtoull(argv[++i], nullptr, 10);
     } else if (is("--native-load")) {
@@ -159,6 +162,7 @@ engine::Config engine_config(const Arguments& arguments, const RecordingConfig& 
   config.signal_mask = arguments.signal_mask;
   config.random_seed = arguments.random_seed;
   config.mdwe = arguments.mdwe;
+  config.call_filters = arguments.call_filters;
   config.argv = arguments.argv;
   const bool by_hand = arguments.session_fd < 0;
   for (char** variable = environ; *variable != nullptr; ++variable)

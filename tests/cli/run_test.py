@@ -142,11 +142,28 @@ print(os.waitpid(child, 0)[1])
         self.assertRegex(outcome.err, r"\Azeroskid: process \d+ is traced by another program: it runs natively from here on, "
                                       r"and is not counted\n\Z")
 
-    def test_of_seccomp(self):
-        said = "zeroskid: seccomp is not supported under translation: the program's {} was answered EINVAL\n"
-        self.assertEqual(self.notices_of("libc.prctl(22, 2, 0, 0, 0)"), ("-1 22\n", said.format("prctl(PR_SET_SECCOMP)")))
-        self.assertEqual(self.notices_of("libc.syscall(317, 1, 0, 0)"),
-                         ("-1 22\n", said.format("seccomp(SECCOMP_SET_MODE_FILTER)")))
+    def test_of_who_listens_to_seccomp(self):
+        said = ("zeroskid: seccomp's user notification is not supported under translation: the program's "
+                "seccomp(SECCOMP_SET_MODE_FILTER) was answered EINVAL\n")
+        self.assertEqual(self.notices_of("libc.syscall(317, 1, 8, 0)"), ("-1 22\n", said))
+
+    FILTERS = """
+import ctypes, struct, subprocess
+libc = ctypes.CDLL(None, use_errno=True)
+class Program(ctypes.Structure): _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
+# mkdir and mkdirat get EDOM.
+insns = [(0x20, 0, 0, 0), (0x15, 1, 0, 83), (0x15, 0, 1, 258), (6, 0, 0, 0x50021), (6, 0, 0, 0x7FFF0000)]
+program = Program(len(insns), b"".join(struct.pack("HBBI", *insn) for insn in insns))
+print(libc.prctl(38, 1, 0, 0, 0), libc.prctl(22, 2, ctypes.byref(program)), libc.prctl(21))
+print(libc.mkdir(b"made", 0o700), ctypes.get_errno())
+print(subprocess.run(["mkdir", "made"], env={"LC_ALL": "C"}, capture_output=True, text=True).stderr, end="")
+"""
+
+    def test_of_nothing_where_a_filter_binds_what_runs_natively(self):
+        for inherited in [], ["--no-inherit"]:
+            outcome = self.run_here("stat", "-o", "counts", "-e", "instructions", *inherited, "--", "python3", "-c", self.FILTERS)
+            self.assertEqual((outcome.status, outcome.out, outcome.err),
+                             (0, "0 0 2\n-1 33\nmkdir: cannot create directory 'made': Numerical argument out of domain\n", ""))
 
     def test_of_memory_that_is_denied_from_the_start(self):
         libc, set_mdwe, get_mdwe = ctypes.CDLL(None), 65, 66

@@ -73,6 +73,9 @@ Outcome landlock_restrict_self(GuestKernel& kernel, const CallArguments& made);
 Outcome mseal(GuestKernel& kernel, const CallArguments& made);
 Outcome map_shadow_stack(GuestKernel& kernel, const CallArguments& made);
 
+// ---- seccomp.cc
+Outcome set_seccomp(GuestKernel& kernel, const CallArguments& made);  // and strict mode
+
 // ---- refused_calls.cc: in part or as a whole
 Outcome perf_event_open(GuestKernel& kernel, const CallArguments& made);
 Outcome getdents64(GuestKernel& kernel, const CallArguments& made);

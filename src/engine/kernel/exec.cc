@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/kernel/native_rest.h"
+#include "engine/kernel/seccomp.h"
 #include "engine/loader/held_environment.h"
 #include "engine/raw_syscall.h"
 
@@ -58,6 +59,7 @@ void Exec::pass_on_own_descriptors(unsigned which) const {
 // What the engine has kept from the kernel, a program that is not followed has to have from it.
 void Exec::bind_native_image() const {
   constexpr int kSetMdwe = 65;
+  bind_by_filters(*parts_.run.thread);
   const std::uint64_t denied = parts_.run.map.exec_gain().inherited_bits();
   if (denied == 0) return;
   if (parts_.run.thread->process->vfork_child)  // it has the memory of its parent, which goes on
@@ -78,6 +80,10 @@ std::vector<std::string> Exec::words_for(const ExecDecision& decision) {
   if (const std::uint64_t denied = parts_.run.map.exec_gain().inherited_bits(); denied != 0) {
     words.push_back("--mdwe");
     words.push_back(std::to_string(denied));
+  }
+  for (const auto& filter : parts_.run.thread->filters.set) {
+    words.push_back("--call-filter");
+    words.push_back(word_of(*filter));
   }
   words.push_back("--random-seed");
   words.push_back(std::to_string(parts_.clock.random()));

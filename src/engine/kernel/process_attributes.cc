@@ -1,6 +1,7 @@
 #include "engine/kernel/process_attributes.h"
 
 #include <asm/prctl.h>
+#include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -18,6 +19,8 @@ constexpr auto always = [](std::uint64_t) { return true; };
 constexpr auto unless_zero = [](std::uint64_t argument) { return argument != 0; };
 constexpr auto if_zero = [](std::uint64_t argument) { return argument == 0; };
 constexpr auto if_it_faults = [](std::uint64_t argument) { return static_cast<int>(argument) == PR_TSC_SIGSEGV; };
+
+constexpr auto if_it_notifies = [](std::uint64_t flags) { return (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) != 0; };
 
 // Numbers, because no libc's headers have all of them.
 // source: Linux 6.18, uapi/linux/prctl.h, uapi/asm/prctl.h, uapi/linux/seccomp.h
@@ -42,7 +45,7 @@ constexpr ProcessAttribute kAttributes[] = {
     {SYS_prctl, 19, "PR_GET_ENDIAN"},
     {SYS_prctl, 20, "PR_SET_ENDIAN"},
     {SYS_prctl, 21, "PR_GET_SECCOMP"},
-    {SYS_prctl, 22, "PR_SET_SECCOMP", nullptr, always, -EINVAL, "seccomp"},
+    {SYS_prctl, 22, "PR_SET_SECCOMP", calls::set_seccomp},
     {SYS_prctl, 23, "PR_CAPBSET_READ"},
     {SYS_prctl, 24, "PR_CAPBSET_DROP"},
     {SYS_prctl, 25, "PR_GET_TSC"},
@@ -132,8 +135,8 @@ constexpr ProcessAttribute kAttributes[] = {
     {SYS_arch_prctl, 0x5004, "ARCH_SHSTK_UNLOCK"},
     {SYS_arch_prctl, 0x5005, "ARCH_SHSTK_STATUS"},
 
-    {SYS_seccomp, 0, "SECCOMP_SET_MODE_STRICT", nullptr, always, -EINVAL, "seccomp"},
-    {SYS_seccomp, 1, "SECCOMP_SET_MODE_FILTER", nullptr, always, -EINVAL, "seccomp"},
+    {SYS_seccomp, 0, "SECCOMP_SET_MODE_STRICT", calls::set_seccomp},
+    {SYS_seccomp, 1, "SECCOMP_SET_MODE_FILTER", calls::set_seccomp, if_it_notifies, -EINVAL, "seccomp's user notification"},
     {SYS_seccomp, 2, "SECCOMP_GET_ACTION_AVAIL"},
     {SYS_seccomp, 3, "SECCOMP_GET_NOTIF_SIZES"},
 };

@@ -217,6 +217,12 @@ void Signals::deliver(int signal, const siginfo_t& info, const Fault* fault) {
   gate_.settle();
 }
 
+void Signals::force(int signal, const siginfo_t& info) {
+  const bool blocked = (run_.thread->mask & signal_bit(signal)) != 0;
+  if (blocked || (*run_.thread->process->actions)[signal].handler <= 1) die_of(signal, info);
+  deliver(signal, info, nullptr);
+}
+
 void Signals::return_from_handler() {
   if (!frames_.restore()) return raise_fault(SIGSEGV, SI_KERNEL, 0, 14);
   deliver_sent();

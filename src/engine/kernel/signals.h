@@ -34,6 +34,10 @@ class Signals {
   void deliver_sent();
   /// fault  of the running thread's instruction; null if somebody sent the signal
   void deliver(int signal, const siginfo_t& info, const Fault* fault);
+  /// As the kernel does for a system call: where the program blocks or ignores the signal, that ends it.
+  void force(int signal, const siginfo_t& info);
+  /// Whatever the program has chosen.
+  [[noreturn]] void die_of(int signal, const siginfo_t& info);
   void raise_fault(int signal, int code, std::uint64_t address, std::uint64_t trap, std::uint64_t error_code = 0);
   /// `address` is not there, or not for that.
   void raise_page_fault(std::uint64_t address, Reach reach);
@@ -56,7 +60,6 @@ class Signals {
  private:
   bool is_deadly(int signal) const;
   void forget_sent(int signal);
-  [[noreturn]] void die_of(int signal, const siginfo_t& info);
   void let_kernel_deliver(int signal, const siginfo_t& info);
   void become_program(std::uint64_t mask, const stack_t& alternate);
 

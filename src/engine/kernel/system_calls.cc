@@ -9,6 +9,7 @@
 #include "engine/kernel/call_table.h"
 #include "engine/kernel/clock_calls.h"
 #include "engine/kernel/guest_kernel.h"
+#include "engine/kernel/seccomp.h"
 #include "engine/kernel/syscall_window.h"
 #include "engine/memory/guest_access.h"
 #include "engine/memory/real_maps.h"
@@ -70,7 +71,9 @@ void SystemCalls::handle(const Exit& exit) {
   const bool retires_later = thread.step.active;
   kernel_.awaited.wait_for_arguments(number, arguments);
   if (retires_later) run.observer().in_call(run.ids.shown(thread.id), true);
-  const Outcome outcome = call({number, arguments});
+  const auto refused =
+      thread.filters.any() ? refused_by_filters(kernel_, {number, arguments}, exit.target, retire) : std::nullopt;
+  const Outcome outcome = refused ? *refused : call({number, arguments});
   if (retires_later) run.observer().in_call(run.ids.shown(thread.id), false);
   if (holds) kernel_.gate.settle();
   // Who asked it to run natively has interrupted the call, which it makes again there.

@@ -1,6 +1,6 @@
 // System calls of the program. Nearly all pass to the kernel as they are; a row's handler (call_table.h) is of those
 // that the engine must answer or change: memory (guest_map.h), signals, threads and processes, its own view of /proc,
-// its descriptors, and what would break the engine (seccomp).
+// its descriptors, and what would break the engine.
 #pragma once
 
 #include <cstdint>

@@ -155,6 +155,7 @@ std::int32_t Threads::prepare_child(Thread& child, const CloneRequest& request) 
   child.gs_selector = parent.gs_selector;
   child.pc = parent.pc;
   child.mask = parent.mask;
+  child.filters = parent.filters;
   child.id.parent_pid = parent.id.pid;
   child.id.parent_tid = parent.id.tid;
   child.alternate = (flags & CLONE_VFORK) != 0 ? parent.alternate : stack_t{nullptr, SS_DISABLE, 0};
