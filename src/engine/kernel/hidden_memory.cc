@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -25,8 +26,10 @@ HiddenMemory::Asked& made_in(std::unique_ptr<HiddenMemory::Asked>& into, const C
 }  // namespace
 
 std::unique_ptr<HiddenMemory::Asked> HiddenMemory::replaced(const CallArguments& made) const {
-  // Numbers: the negative one of a group of processes, or a size, looks like an address below 4 GiB.
-  if (made.number == SYS_fcntl && (made.a[1] == F_SETOWN || made.a[1] == F_SETPIPE_SZ)) return nullptr;
+  // Numbers: the negative one of a group of processes, a size, a set of events or a time looks like an address.
+  const bool of_descriptor = made.a[1] == F_SETOWN || made.a[1] == F_SETPIPE_SZ || made.a[1] == F_NOTIFY;
+  if (made.number == SYS_fcntl ? of_descriptor : made.number == SYS_prctl && made.a[0] == PR_SET_TIMERSLACK)
+    return nullptr;
   const Call& call = call_of(made.number);
   Replacement into;
   for (std::uint32_t left = pointers_of(call); left != 0; left &= left - 1) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include <array>
@@ -48,10 +49,13 @@ class HiddenMemoryTest : public RunTest {
   HiddenMemory hidden_{run_};
 };
 
-TEST_F(HiddenMemoryTest, OwnersOfDescriptorsAndSizesOfPipesAreNumbersThatMayLookLikeAddresses) {
+TEST_F(HiddenMemoryTest, WhatSomeKindsOfCallsTakeAreNumbersThatMayLookLikeAddresses) {
   EXPECT_EQ(replaced(SYS_fcntl, {3, F_SETOWN, hidden_at_}), nullptr);
   EXPECT_EQ(replaced(SYS_fcntl, {3, F_SETPIPE_SZ, hidden_at_}), nullptr);
+  EXPECT_EQ(replaced(SYS_fcntl, {3, F_NOTIFY, hidden_at_}), nullptr);
   EXPECT_NE(replaced(SYS_fcntl, {3, F_GETLK, hidden_at_}), nullptr);
+  EXPECT_EQ(replaced(SYS_prctl, {PR_SET_TIMERSLACK, hidden_at_}), nullptr);
+  EXPECT_NE(replaced(SYS_prctl, {PR_GET_PDEATHSIG, hidden_at_}), nullptr);
 }
 
 TEST_F(HiddenMemoryTest, IsReplacedInWhateverArgumentIsAPointer) {
