@@ -197,7 +197,7 @@ void Signals::deliver(int signal, const siginfo_t& info, const Fault* fault) {
   // A fault that the program blocks or ignores is deadly, whatever the disposition.
   const bool forced = fault != nullptr && ((thread.mask & signal_bit(signal)) != 0 || chosen.handler == 1);
   if (forced || chosen.handler == 0) {
-    if (!forced && harmless_by_default(signal)) return gate_.settle();
+    if (!forced && (harmless_by_default(signal) || (fault == nullptr && is_init()))) return gate_.settle();
     die_of(signal, info);
   }
   if (chosen.handler == 1) return gate_.settle();
@@ -302,8 +302,12 @@ long Signals::wait_with_mask(std::uint64_t mask, bool with_any_result, const std
 
 bool Signals::is_deadly(int signal) const {
   if (signal < 1 || signal > kSignals || signal == SIGKILL || signal == SIGSTOP) return false;  // these the kernel does
-  return (*run_.thread->process->actions)[signal].handler == 0 && !harmless_by_default(signal);
+  return (*run_.thread->process->actions)[signal].handler == 0 && !harmless_by_default(signal) && !is_init();
 }
+
+// The first process of a pid namespace gets only signals that it handles.
+// source: Linux, kernel/signal.c: sig_task_ignored(), get_signal(): SIGNAL_UNKILLABLE
+bool Signals::is_init() const { return run_.thread->process->pid == 1; }
 
 // What ends the process where somebody lets it in has ended it when it was sent, before anybody can take it. Blocked
 // ones that instructions raise are in Thread::sent, and the kernel's for the time of the call.

@@ -59,6 +59,7 @@ class Signals {
 
  private:
   bool is_deadly(int signal) const;
+  bool is_init() const;
   void forget_sent(int signal);
   void let_kernel_deliver(int signal, const siginfo_t& info);
   void become_program(std::uint64_t mask, const stack_t& alternate);
