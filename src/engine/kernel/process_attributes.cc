@@ -1,7 +1,6 @@
 #include "engine/kernel/process_attributes.h"
 
 #include <asm/prctl.h>
-#include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -19,8 +18,6 @@ constexpr auto always = [](std::uint64_t) { return true; };
 constexpr auto unless_zero = [](std::uint64_t argument) { return argument != 0; };
 constexpr auto if_zero = [](std::uint64_t argument) { return argument == 0; };
 constexpr auto if_it_faults = [](std::uint64_t argument) { return static_cast<int>(argument) == PR_TSC_SIGSEGV; };
-
-constexpr auto if_it_notifies = [](std::uint64_t flags) { return (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) != 0; };
 
 // Numbers, because no libc's headers have all of them.
 // source: Linux 6.18, uapi/linux/prctl.h, uapi/asm/prctl.h, uapi/linux/seccomp.h
@@ -136,7 +133,7 @@ constexpr ProcessAttribute kAttributes[] = {
     {SYS_arch_prctl, 0x5005, "ARCH_SHSTK_STATUS"},
 
     {SYS_seccomp, 0, "SECCOMP_SET_MODE_STRICT", calls::set_seccomp},
-    {SYS_seccomp, 1, "SECCOMP_SET_MODE_FILTER", calls::set_seccomp, if_it_notifies, -EINVAL, "seccomp's user notification"},
+    {SYS_seccomp, 1, "SECCOMP_SET_MODE_FILTER", calls::set_seccomp},
     {SYS_seccomp, 2, "SECCOMP_GET_ACTION_AVAIL"},
     {SYS_seccomp, 3, "SECCOMP_GET_NOTIF_SIZES"},
 };

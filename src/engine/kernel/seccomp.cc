@@ -216,10 +216,12 @@ Outcome set_seccomp(GuestKernel& kernel, const CallArguments& made) {
   sock_fprog asked{};
   if (run.read(made.u(2), &asked, sizeof asked) != sizeof asked)
     return {raw_syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, nullptr)};
-  if (asked.len > BPF_MAXINSNS - engine_allowed().size() && asked.len <= BPF_MAXINSNS) {
-    run.observer().notice(
-        "seccomp filters of more than 4089 instructions are not supported under translation: the "
-        "program's was answered EINVAL");
+  // Libraries ask without a program whether the kernel knows these flags.
+  const bool too_long = asked.len > BPF_MAXINSNS - engine_allowed().size() && asked.len <= BPF_MAXINSNS;
+  if (too_long || (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) != 0) {
+    const std::string what =
+        too_long ? "a seccomp filter of more than 4089 instructions" : "seccomp's user notification";
+    run.observer().notice(what + " is not supported under translation: the program's was answered EINVAL");
     return {-EINVAL};
   }
   CallFilter filter(asked.len);
