@@ -3,15 +3,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
 #include "base/result.h"
 #include "profile/perf_data/perf_data.h"
+#include "profile/perf_data/records.h"
 #include "profile/perf_data/sample_layout.h"
 
 namespace zs::profile {
@@ -46,6 +49,27 @@ class FileEvents {
  private:
   std::vector<FileEvent> all_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_id_;
+};
+
+/// What each counter had counted when a sample last held its value. A sample that holds the counters of its group (perf
+/// record -e '{a,b}:S') stands for one of each event that has counted since.
+class CounterReadings {
+ public:
+  /// take  called with each event that the sample is one of, and its period
+  template <typename Take>
+  void each(const SampleRecord& sample, const FileEvents& events, const Take& take) {
+    if (sample.counters.empty()) return take(sample.sample.event, sample.sample.period);
+    const std::uint64_t flags = events[sample.sample.event].attr.flags;
+    const std::int32_t tid = (flags & perf::attr_flag::inherit) != 0 ? sample.sample.tid : 0;  // then a thread's own
+    for (const auto& [id, value] : sample.counters) {
+      const std::uint64_t period = value - std::exchange(counted_[{id, tid}], value);
+      const auto event = events.with_id(id);
+      if (event && period != 0) take(*event, period);
+    }
+  }
+
+ private:
+  std::map<std::pair<std::uint64_t, std::int32_t>, std::uint64_t> counted_;  // by id and thread
 };
 
 }  // namespace zs::profile

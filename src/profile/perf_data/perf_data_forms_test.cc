@@ -323,6 +323,51 @@ TEST(PerfDataReader, PassesNothingOverInSilence) {
   EXPECT_EQ(reader->trace_bytes(), 24u);
 }
 
+/// perf record -e '{a,b}:S': the counters are read with each sample of the leader, and go on; with --inherit each
+/// thread's own.
+TEST(PerfDataReader, GivesASampleOfEachEventOfAGroupThatHasCounted) {
+  namespace field = perf::sample_field;
+  struct Row {
+    std::uint64_t tid, first, second;
+  };
+  const auto given = [](std::uint64_t flags, std::initializer_list<Row> rows) {
+    Recording recording = Recording::written();
+    for (std::size_t event = 0; event < 2; ++event) {
+      perf::EventAttr attr;
+      std::byte* const at =
+          recording.bytes.data() + recording.header.attrs.offset + event * recording.header.attr_entry_bytes;
+      std::memcpy(&attr, at, sizeof attr);
+      attr.sample_type = field::identifier | field::tid | field::read;
+      attr.read_format = perf::read_format::group | perf::read_format::id | perf::read_format::lost;
+      attr.flags = flags;
+      std::memcpy(at, &attr, sizeof attr);
+    }
+    recording.bytes.resize(recording.header.data.offset);
+    for (const auto& [tid, first, second] : rows) {
+      const std::uint64_t words[] = {1, tid << 32 | 5, 2, first, 1, 0, second, 2, 0};  // the events' ids are 1 and 2
+      append(recording.bytes, perf::RecordHeader{static_cast<std::uint32_t>(RecordType::Sample), 0, 8 + sizeof words});
+      append(recording.bytes, words);
+    }
+    recording.header.data.size = recording.bytes.size() - recording.header.data.offset;
+    std::memset(recording.header.features, 0, sizeof recording.header.features);
+    std::memcpy(recording.bytes.data(), &recording.header, sizeof recording.header);
+    const auto reader = PerfDataReader::from_bytes("app.data", recording.bytes);
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> found;
+    reader->for_each(PerfDataReader::Order::File, [&](const Record& record) {
+      const auto& sample = std::get<SampleRecord>(record).sample;
+      found.emplace_back(sample.event, sample.period);
+    });
+    EXPECT_EQ(reader->sample_count(), found.size());
+    EXPECT_EQ(reader->events()[1].samples, 2U);
+    return found;
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(given(0, {{7, 100, 7}, {8, 250, 7}, {8, 250, 9}}),
+              ElementsAre(std::pair(0, 100), std::pair(1, 7), std::pair(0, 150), std::pair(1, 2)));
+  EXPECT_THAT(given(perf::attr_flag::inherit, {{7, 100, 7}, {8, 40, 0}, {7, 250, 9}}),
+              ElementsAre(std::pair(0, 100), std::pair(1, 7), std::pair(0, 40), std::pair(0, 150), std::pair(1, 2)));
+}
+
 /// Only the second of two events has branch stacks and call chains: the recording has them.
 TEST(PerfDataReader, TakesFieldsFromEveryEventNotFromTheFirst) {
   Recording recording = Recording::written();

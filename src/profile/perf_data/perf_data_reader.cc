@@ -304,11 +304,13 @@ void PerfDataReader::remark_on_unread() {
 void PerfDataReader::index(const Record& record, std::uint64_t offset) {
   const std::uint64_t time_ns = time_of(record);
   if (const auto* sample = std::get_if<SampleRecord>(&record)) {
-    found_.first_sample_ns = found_.samples == 0 ? time_ns : std::min(found_.first_sample_ns, time_ns);
+    found_.first_sample_ns = sample_offsets_.empty() ? time_ns : std::min(found_.first_sample_ns, time_ns);
     found_.last_sample_ns = std::max(found_.last_sample_ns, time_ns);
-    ++found_.samples;
     sample_offsets_.push_back(offset);
-    ++events_[sample->sample.event].samples;
+    readings_.each(*sample, events_, [this](std::uint32_t event, std::uint64_t) {
+      ++found_.samples;
+      ++events_[event].samples;
+    });
     if (sample->branch_prediction_known) description_.branch_prediction_known = true;
   } else if (const auto* lost = std::get_if<Lost>(&record)) {
     found_.lost += lost->count;
@@ -357,6 +359,7 @@ Result<void> PerfDataReader::read_events() {
 void PerfDataReader::for_each(Order order, const std::function<void(const Record&)>& take) const {
   RecordDecoder decoder(records_name_, records_, events_);
   Record record;
+  CounterReadings readings;
   const auto add_heap_block = [&](Record& one, std::uint64_t offset) {
     auto* const sample = std::get_if<SampleRecord>(&one);
     if (sample == nullptr) return;
@@ -379,7 +382,13 @@ void PerfDataReader::for_each(Order order, const std::function<void(const Record
     if (notes_.has_heap_blocks()) add_heap_block(record, place.offset);
     if (const auto* comm = std::get_if<Comm>(&record)) pid_of_tid[comm->tid] = comm->pid;
     if (const auto* fork = std::get_if<Fork>(&record)) pid_of_tid[fork->tid] = fork->pid;
-    take(record);
+    auto* const sample = std::get_if<SampleRecord>(&record);
+    if (sample == nullptr) return take(record);
+    readings.each(*sample, events_, [&](std::uint32_t event, std::uint64_t period) {
+      sample->sample.event = event;
+      sample->sample.period = period;
+      take(record);
+    });
   };
   if (order == Order::File || in_time_order_) {
     std::for_each(places_.begin(), places_.end(), give);

@@ -140,6 +140,7 @@ class PerfDataReader {
   std::vector<Place> places_;  // of every record that for_each gives, in the file's order
   bool in_time_order_ = true;
   std::vector<std::uint64_t> sample_offsets_;  // ascending
+  CounterReadings readings_;
   Record scratch_;
   Found found_;
   FileTraces traces_;

@@ -94,6 +94,10 @@ struct SampleRecord {
   std::uint64_t user_registers_abi = 0;
   std::vector<std::uint64_t> user_registers;
   std::uint64_t physical_address = 0;
+  struct Counter {
+    std::uint64_t id, value;
+  };
+  std::vector<Counter> counters;  // of the event and its group, if the sample holds them by id
 };
 
 /// The next taken branches of a thread, a piece of its trace.

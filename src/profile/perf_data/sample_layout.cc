@@ -74,14 +74,19 @@ void fill(arch::RegisterFile& file, std::uint64_t mask, const std::vector<std::u
 
 }  // namespace
 
-void SampleLayout::skip_read(ByteReader& in) const {
+void SampleLayout::read_counters(ByteReader& in, std::vector<SampleRecord::Counter>& counters) const {
   namespace format = perf::read_format;
   const auto wants = [this](perf::Flag flag) { return (attr_.read_format & flag) != 0; };
   const std::uint64_t values = wants(format::group) ? in.read<std::uint64_t>() : 1;
   const std::uint64_t times = (wants(format::total_time_enabled) ? 1 : 0) + (wants(format::total_time_running) ? 1 : 0);
   const std::uint64_t per_value = 1 + (wants(format::id) ? 1 : 0) + (wants(format::lost) ? 1 : 0);
   in.skip(8 * times);
-  in.skip(bytes_of(values, 8 * per_value));
+  ByteReader rows(in.take(bytes_of(values, 8 * per_value)));
+  while (wants(format::id) && rows.remaining() != 0) {
+    const auto value = rows.read<std::uint64_t>();
+    counters.push_back({.id = rows.read<std::uint64_t>(), .value = value});
+    rows.skip(wants(format::lost) ? 8 : 0);
+  }
 }
 
 const char* SampleLayout::read_sample(ByteReader& in, std::uint16_t misc, SampleRecord& record) const {
@@ -102,7 +107,8 @@ const char* SampleLayout::read_sample(ByteReader& in, std::uint16_t misc, Sample
   sample.period = has(field::period) ? in.read<std::uint64_t>() : attr_.sample_period;
   if (!in.ok()) return "fixed part";
 
-  if (has(field::read)) skip_read(in);
+  record.counters.clear();
+  if (has(field::read)) read_counters(in, record.counters);
   if (!in.ok()) return "counter values";
 
   sample.callchain.clear();

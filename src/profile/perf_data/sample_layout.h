@@ -37,7 +37,7 @@ class SampleLayout {
 
  private:
   bool has(perf::Flag field) const { return (attr_.sample_type & field) != 0; }
-  void skip_read(ByteReader& in) const;
+  void read_counters(ByteReader& in, std::vector<SampleRecord::Counter>& counters) const;
 
   perf::EventAttr attr_;
 };
