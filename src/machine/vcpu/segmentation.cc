@@ -156,10 +156,10 @@ void Core::load_tr(std::uint16_t selector) {
 void Core::drop_inaccessible_segments() {
   for (const unsigned seg : {kEs, kDs, kFs, kGs}) {
     Segment& s = segments[seg];
-    const bool null = is_null(s.selector), conforming = (s.type() & 0xC) == 0xC;
-    if (!null && (conforming || s.dpl() >= cpl)) continue;
-    // The base of a null FS or GS is what 64-bit code addresses through it (IA32_FS_BASE), and stays.
-    const std::uint64_t base = null ? s.base : 0;
+    const bool conforming = (s.type() & 0xC) == 0xC;
+    if (!is_null(s.selector) && (conforming || s.dpl() >= cpl)) continue;
+    // Only the selector goes: the base, which 64-bit code addresses through FS and GS, stays.
+    const std::uint64_t base = s.base;
     s = null_segment(0);
     s.base = base;
   }
