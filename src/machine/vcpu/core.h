@@ -101,7 +101,7 @@ struct Core {
   bool shadow_blocks_traps = false;
   bool suspended = false;     // a REP stopped between iterations: not retired, ip stays
   bool branched = false;      // the last instruction moved control (for BTF)
-  bool swallow_trap = false;  // it was INT n or its kin: TF went onto the stack
+  bool swallow_trap = false;  // TF from before it does not trap: INT n and its kin stored it, SYSCALL masked it
   bool stop_requested = false, watch_stale = false;
   std::uint64_t pending_dr6 = 0;  // data breakpoints hit, BS, GD: #DB is due
   bool ds_fault_pending = false;
@@ -379,7 +379,10 @@ struct Core {
   void check_io_breakpoints(std::uint16_t port, unsigned bytes);
   bool watches_code() const;
   bool code_breakpoint_here();
-  /// What DR6 says when #DB comes: its other bits stay, those of the breakpoints are of this exception alone.
+  /// Whether CPUID names AMD: the few rules that differ ask.
+  bool is_amd() const { return cpuid.cpuid(0, 0).ebx == 0x68747541; }
+  /// What DR6 says when #DB comes: its other bits stay, those of the breakpoints are of this exception alone, with what
+  /// was pending.
   void note_debug_cause(std::uint64_t causes);
 
   // ================================================================================================ system.cc

@@ -1,6 +1,7 @@
 // Debug registers: what DR0..DR3 and DR7 match, MOV to and from them.
 // source: SDM vol. 3B, "Debug Registers", figure "Debug Registers"; table "Debug Exception Conditions".
 #include <algorithm>
+#include <utility>
 
 #include "machine/vcpu/lower.h"
 
@@ -71,7 +72,7 @@ bool Core::code_breakpoint_here() {
 
 void Core::note_debug_cause(std::uint64_t causes) {
   constexpr U64 kBreakpoints = 0xF;
-  dr6 = (dr6 & ~kBreakpoints) | causes;
+  dr6 = (dr6 & ~kBreakpoints) | causes | std::exchange(pending_dr6, 0);
 }
 
 namespace {

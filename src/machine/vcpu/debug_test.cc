@@ -35,6 +35,50 @@ TEST_F(Debug, TfTrapsAfterOneInstruction) {
   EXPECT_EQ(m_.observer.debug_exceptions, 1u);
 }
 
+TEST_F(Debug, ASingleStepOfHltEndsTheHalt) {
+  start({0xF4, 0x90, 0xF4}, 0x102);
+  EXPECT_EQ(trapped_at(), TestMachine::kCode + 1);
+}
+
+// A kernel masks TF at SYSCALL, and the program is stepped to the instruction behind it when SYSRET sets TF again.
+TEST_F(Debug, SyscallAndSysretTrapAsTfIsAfterThem) {
+  start({0x0F, 0x05, 0x90, 0xF4}, 0x102);
+  m_.put(0x2000, {0x90, 0x48, 0x0F, 0x07});  // nop; sysretq
+  m_.write<std::uint64_t>(TestMachine::kTss + 4, 0x7000);
+  state_.efer |= 1;
+  state_.lstar = 0x2000;
+  state_.fmask = 0x100;
+  state_.star = std::uint64_t{0x23} << 48 | std::uint64_t{0x18} << 32;
+  m_.cpu->set_state(state_);
+  EXPECT_EQ(trapped_at(), TestMachine::kCode + 2);
+  EXPECT_EQ(m_.observer.debug_exceptions, 1u);
+}
+
+// source: SDM vol. 3A, "Masking Exceptions and Interrupts When Switching Stacks"; AMD's processors break there.
+TEST_F(Debug, ACodeBreakpointBehindMovSsIsLostOnIntelsProcessors) {
+  start({0x8E, 0xD0, 0x90, 0xF4});  // mov ss, eax; nop; hlt
+  state_.gpr[kRax] = 0x10;
+  state_.breakpoints[0] = TestMachine::kCode + 2;
+  state_.dr7 = 0x402;
+  m_.cpu->set_state(state_);
+  EXPECT_EQ(m_.run(100).kind, StopKind::Halted);
+  EXPECT_EQ(m_.cpu->rip(), TestMachine::kCode + 4);
+  m_.cpuid.vendor = TestCpuid::kAmd;
+  m_.cpu->set_state(state_);
+  EXPECT_EQ(trapped_at(), TestMachine::kCode + 2);
+}
+
+TEST_F(Debug, WhatMovSsHeldBackComesWithTheTrapOfIcebp) {
+  start({0x8E, 0x14, 0x25, 0x00, 0x50, 0x00, 0x00, 0xF1, 0xF4});  // mov ss, [5000h]; int1; hlt
+  m_.write<std::uint16_t>(0x5000, 0x10);
+  state_.breakpoints[1] = 0x5000;
+  state_.dr7 = 0x400 | 1u << 2 | 0x7u << 20;  // loads and stores of two bytes
+  m_.cpu->set_state(state_);
+  EXPECT_EQ(trapped_at(), TestMachine::kCode + 8);
+  EXPECT_EQ(dr6() & 0x400F, 2u);
+  EXPECT_EQ(m_.observer.debug_exceptions, 1u);
+}
+
 TEST_F(Debug, WithBtfTfTrapsAfterATakenBranchOnly) {
   start({0x90, 0x74, 0x00, 0xEB, 0x01, 0x90, 0x90, 0xF4}, 0x102);  // nop; jz (not taken); jmp +1; nop; nop
   m_.cpu->set_debugctl(2);

@@ -124,6 +124,31 @@ TEST(Delivery64, IretqReturnsToRingThreeAndSystemCallsComeBack) {
   EXPECT_EQ(m.reg(kRcx), 0x2002u);
 }
 
+// source: AMD64 manual vol. 3, SYSCALL; SDM vol. 2, SYSCALL: #UD outside of 64-bit mode.
+TEST(Delivery64, SyscallOfCompatibilityModeIsAmds) {
+  for (const bool amd : {false, true}) {
+    TestMachine m;
+    if (amd) m.cpuid.vendor = TestCpuid::kAmd;
+    m.long64({0x0F, 0x05}, 3);
+    m.put(0x3000, {0xF4});
+    m.put(0x3100, {0xF4});
+    m.gate64(6, 0x18, 0x3100);
+    m.write<std::uint64_t>(TestMachine::kTss + 4, 0x7000);
+    CpuState s = m.cpu->state();
+    s.segments[kCs] = TestMachine::flat(0x2B, 0xC0FB);
+    s.efer |= 1;
+    s.cstar = 0x3000;
+    s.star = std::uint64_t{0x18} << 32;
+    m.cpu->set_state(s);
+    EXPECT_EQ(m.run(10).kind, StopKind::Halted);
+    EXPECT_EQ(m.cpu->rip(), amd ? 0x3001u : 0x3101u);
+    EXPECT_TRUE(m.cpu->state().segments[kCs].long_code());
+    if (amd) {
+      EXPECT_EQ(m.reg(kRcx), TestMachine::kCode + 2);
+    }
+  }
+}
+
 TEST(Delivery64, ExternalInterruptsWaitForTheFlagAndTheShadowOfSti) {
   TestMachine m;
   m.long64({0x90, 0xFB, 0x90, 0x90, 0xF4});  // nop; sti; nop; nop; hlt

@@ -300,11 +300,12 @@ void software_interrupt(Core& c, const Insn& i) {
   c.deliver(static_cast<std::uint8_t>(i.imm), false, 0, Core::Origin::Software, c.next_ip);
 }
 void int3(Core& c, const Insn&) { c.deliver(kBreakpoint, false, 0, Core::Origin::Software, c.next_ip); }
-/// ICEBP ignores the gate's DPL and tells DR6 nothing.
+/// ICEBP ignores the gate's DPL and tells DR6 nothing but what MOV SS in front of it held back: there is one #DB.
 void int1(Core& c, const Insn&) {
   c.flush_reports();
   c.observer.debug_exception();
   c.watch_stale = true;
+  if (c.pending_dr6 != 0) c.note_debug_cause(0);
   c.deliver(kDebug, false, 0, Core::Origin::Icebp, c.next_ip);
   c.arm();
 }
@@ -336,16 +337,26 @@ Segment flat(U64 selector, U16 attributes, unsigned level) {
   return s;
 }
 
+/// Of SYSCALL and SYSRET it is TF after the instruction that decides about a single step.
+/// source: SDM vol. 3B, "Single-Step Exception Condition"; AMD64 manual vol. 2, "SYSCALL and SYSRET".
+void step_as_left(Core& c) {
+  c.swallow_trap = true;
+  if ((c.system_flags & flag::tf) != 0) c.pending_dr6 |= 1u << 14;
+  c.arm();
+}
+
 void syscall(Core& c, const Insn&) {
-  if (!c.code64 || (c.efer & efer::sce) == 0) raise_ud();
+  const bool allowed = c.code64 || (c.long_mode && c.is_amd());
+  if (!allowed || (c.efer & efer::sce) == 0) raise_ud();
+  const U64 target = c.code64 ? c.lstar : c.cstar;
   c.regs[kRcx] = c.next_ip;
   c.regs[11] = c.rflags() & ~flag::rf;
   c.write_flags(c.rflags() & ~c.fmask, ~U64{0} & ~flag::vm & ~flag::rf);
   const U64 selector = c.star >> 32;
   c.segments[kSs] = flat(selector + 8, kFlatData, 0);
   c.set_code_segment(flat(selector, kFlat64Code, 0), 0);
-  c.next_ip = c.lstar;
-  c.arm();
+  c.next_ip = target;
+  step_as_left(c);
 }
 
 void sysret(Core& c, const Insn& i) {
@@ -360,7 +371,7 @@ void sysret(Core& c, const Insn& i) {
   c.set_code_segment(flat((to64 ? selector + 16 : selector) | 3, to64 ? kFlat64Code : kFlat32Code, 3), 3);
   c.next_ip = ip;
   c.write_flags(flags, ~flag::vm & ~flag::rf);
-  c.arm();
+  step_as_left(c);
 }
 
 void sysenter(Core& c, const Insn&) {

@@ -176,8 +176,9 @@ void Core::take_interrupt(std::uint8_t vector) {
   watch_stale = true;
 }
 
+/// A trap of HLT itself, as of every event, ends the halt.
 void Core::handle_fault(const Fault& fault) {
-  suspended = false;
+  halted = suspended = false;
   if (!raise(fault)) stopping = true;
 }
 
@@ -204,7 +205,6 @@ bool Core::boundary() {
       flush_reports();
       observer.machine_check();
       watch_stale = true;
-      halted = false;
       if ((cr4 & cr4::mce) == 0) {
         stop = {StopKind::TripleFault, false, linear_ip(), "machine check with CR4.MCE clear"};
         return false;
@@ -215,8 +215,7 @@ bool Core::boundary() {
     } else if (init_pending && !in_smm) {
       do_init();
     } else if (pending_dr6 != 0 && !shadow_blocks_traps) {
-      note_debug_cause(pending_dr6);
-      pending_dr6 = 0;
+      note_debug_cause(0);
       handle_fault({kDebug, false, 0});
     } else if (nmi_pending && !nmi_blocked && !blocked) {
       nmi_pending = false;
@@ -308,7 +307,9 @@ void Core::run_stretch(std::uint64_t deadline) {
   const bool steps = (system_flags & flag::tf) != 0;
   const bool resumes = (system_flags & flag::rf) != 0;
   const bool code_breakpoints = watches_code();
-  if (code_breakpoints && !resumes && code_breakpoint_here()) throw Fault{kDebug, false, 0};
+  // Behind MOV SS and POP SS a code breakpoint is lost on Intel's processors, and hits on AMD's.
+  const bool breaks = code_breakpoints && !resumes && (!shadow_blocks_traps || is_amd());
+  if (breaks && code_breakpoint_here()) throw Fault{kDebug, false, 0};
   system_flags &= ~flag::rf;
   // After a shadow an ordinary look at what is pending follows the next instruction.
   if (steps || code_breakpoints || shadow || monitor.passes_one()) count = 1;

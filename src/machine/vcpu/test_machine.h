@@ -104,9 +104,12 @@ class TestCpuid : public Cpuid {
       case 0x80000000: return {.eax = 0x80000008};
       case 0x80000001: return {.edx = 1u << 20 | 1u << 26 | 1u << 27 | 1u << 29};
       case 0x80000008: return {.eax = 40};
+      case 0: return {.eax = 1, .ebx = vendor};
       default: return {.eax = leaf, .ebx = 0x1111};
     }
   }
+  static constexpr std::uint32_t kAmd = 0x68747541;  // "Auth"
+  std::uint32_t vendor = 0x756E6547;                 // "Genu"
 };
 
 class TestObserver : public RetirementObserver {
