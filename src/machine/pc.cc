@@ -84,7 +84,7 @@ class Pc::Impl : public InterruptSource,
     ports_.add(pic_ports_, 0xA0, 0xA1);
     ports_.add(pit_, 0x40, 0x43);
     ports_.add(cmos_, 0x70, 0x71);
-    ports_.add(monitor_ports_, MonitorPorts::kDebugExit, MonitorPorts::kLast);
+    monitor_ports_.add_to(ports_);
     ports_.add(serial_, SerialPort::kCom1, SerialPort::kCom1 + 7);
     ports_.add(acpi_, AcpiPorts::kEvents, AcpiPorts::kLast);
     ports_.add(fw_cfg_, 0x510, 0x511);
@@ -315,6 +315,7 @@ class Pc::Impl : public InterruptSource,
   void init() override { cpu_->request_init(); }
   bool a20() const override { return bus_.a20(); }
   void request_irq(unsigned irq) override { irqs_.pulse(irq); }
+  void set_irq_line(unsigned irq, bool up) override { irqs_.set_line(irq, up); }
   void set_a20(bool open) override {
     if (bus_.a20() == open) return;
     bus_.set_a20(open);

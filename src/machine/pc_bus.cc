@@ -14,6 +14,7 @@ constexpr std::uint64_t kOffset = kPageBytes - 1;
 
 /// The BIOS shows below 4 GiB too: there the processor begins after RESET and INIT.
 constexpr std::uint64_t kRomAlias = 0xFFFF0000;
+constexpr std::uint64_t kTestMemory = 0xFF000000;
 
 bool in_io_apic(std::uint64_t physical) { return (physical & ~kOffset) == IoApic::kBase; }
 
@@ -29,6 +30,8 @@ Bus::Page PcBus::page(std::uint64_t physical) {
   if (physical >= kRomAlias && physical < kRomAlias + kBiosBytes)
     return {memory_.page(physical - kRomAlias + kBios), false};
   if (in_local_apic(physical)) return {};
+  if (physical >= kTestMemory && physical < kTestMemory + test_memory_.size())
+    return {test_memory_.data() + (physical - kTestMemory), true};
   return {memory_.page(physical), memory_.kind(physical) == PhysicalMemory::Kind::Ram};
 }
 

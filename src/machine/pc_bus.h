@@ -1,6 +1,8 @@
 // The PC's bus: RAM and ROM as pages, the APICs' registers as memory, ports, and the A20 gate.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -57,6 +59,7 @@ class PcBus : public Bus {
   std::function<void(std::uint16_t)> endless_poll_ = [](std::uint16_t) {};
   std::uint64_t device_accesses_ = 0;
   std::uint64_t a20_mask_ = ~std::uint64_t{0};
+  std::array<std::byte, 0x10000> test_memory_{};  // of QEMU's pc-testdev (devices/monitor_ports.h)
 };
 
 }  // namespace zs::machine

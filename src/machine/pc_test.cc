@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,6 +68,28 @@ TEST(Pc, AParcelIsTakenFromTheMemoryThatPortF6hNames) {
   EXPECT_EQ(boot(code, std::move(config))->run(100).kind, PcStopKind::Idle);
   EXPECT_EQ(got, "7ok");
   EXPECT_EQ(boot(code)->run(100).kind, PcStopKind::Idle) << "where nobody takes parcels";
+}
+
+TEST(Pc, HasTheTestDeviceOfQemu) {
+  // mov eax, 11223344h; out E0h, eax; mov al, FFh; out E1h, al; in eax, E0h; mov ebx, eax
+  // mov al, FBh; out 21h, al; mov al, BFh; out A1h, al; mov word [1D8h], 7C40h; mov word [1DAh], 0: IRQ14's vector, 76h
+  // mov dx, 200Eh; sti; mov al, 1; out dx, al; cli; hlt                                          at 7C40h: hlt
+  std::vector<unsigned> code = {0x66, 0xB8, 0x44, 0x33, 0x22, 0x11, 0x66, 0xE7, 0xE0, 0xB0, 0xFF, 0xE6,
+                                0xE1, 0x66, 0xE5, 0xE0, 0x66, 0x89, 0xC3, 0xB0, 0xFB, 0xE6, 0x21, 0xB0,
+                                0xBF, 0xE6, 0xA1, 0xC7, 0x06, 0xD8, 0x01, 0x40, 0x7C, 0xC7, 0x06, 0xDA,
+                                0x01, 0x00, 0x00, 0xBA, 0x0E, 0x20, 0xFB, 0xB0, 0x01, 0xEE, 0xFA, 0xF4};
+  code.resize(0x40);
+  code.push_back(0xF4);
+  const auto pc = boot(code);
+  EXPECT_EQ(pc->run(100).kind, PcStopKind::Idle);
+  EXPECT_EQ(pc->cpu().gpr(kRbx), 0x1122FF44u);
+  EXPECT_EQ(pc->cpu().linear_ip(), 0x7C41u);
+  std::array<std::byte, 2> word{std::byte{1}, std::byte{2}};
+  const auto written = word;
+  EXPECT_TRUE(pc->cpu().write_linear(0xFF00FFFE, word)) << "the end of its memory";
+  word = {};
+  EXPECT_TRUE(pc->cpu().read_linear(0xFF00FFFE, word));
+  EXPECT_EQ(word, written);
 }
 
 TEST(Pc, TheSleepingStateOfAcpiTurnsItOff) {

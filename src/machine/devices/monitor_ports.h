@@ -2,8 +2,12 @@
 //   F4H  debug-exit: a byte ends the run, and is the exit status of `zeroskid boot`
 //   F5H  test injection: 1 machine check, 2 SMI, 3 INIT, 4 NMI, before the next instruction. Reads F5H.
 //   F6H  32 bits: the linear address of a parcel, three words of 64 bits: a kind, a number of bytes, and where they are
+// And of QEMU's pc-testdev, which suites of tests for hypervisors look for (its memory is PcBus's):
+//   E0H         up to 32 bits that read as they were written
+//   2000H-200FH the interrupt request lines 0 to 15: up, if the byte is not 0
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "machine/port_map.h"
@@ -20,14 +24,26 @@ class MonitorPins {
   virtual void inject_init() = 0;
   virtual void inject_nmi() = 0;
   virtual void take_parcel(std::uint64_t linear) = 0;
+  virtual void set_irq_line(unsigned irq, bool up) = 0;
 };
 
 class MonitorPorts : public PortDevice {
  public:
   static constexpr std::uint16_t kDebugExit = 0xF4, kInject = 0xF5, kParcel = 0xF6, kLast = 0xF9;
+  static constexpr std::uint16_t kScratch = 0xE0, kScratchLast = 0xE3, kIrqs = 0x2000, kIrqsLast = 0x200F;
   explicit MonitorPorts(MonitorPins& pins) : pins_(pins) {}
-  std::uint8_t in(std::uint16_t port) override { return static_cast<std::uint8_t>(port); }
+  /// Every port of this device, for PortMap::add.
+  void add_to(PortMap& map) {
+    map.add(*this, kDebugExit, kLast);
+    map.add(*this, kScratch, kScratchLast);
+    map.add(*this, kIrqs, kIrqsLast);
+  }
+  std::uint8_t in(std::uint16_t port) override {
+    return port <= kScratchLast ? scratch_[port - kScratch] : static_cast<std::uint8_t>(port);
+  }
   void out(std::uint16_t port, std::uint8_t value) override {
+    if (port <= kScratchLast) scratch_[port - kScratch] = value;
+    if (port >= kIrqs) pins_.set_irq_line(port - kIrqs, value != 0);
     if (port == kDebugExit) {
       pins_.debug_exit(value);
       return;
@@ -43,6 +59,7 @@ class MonitorPorts : public PortDevice {
   }
   /// Programs write the status with 16 or 32 bits too: the low byte counts.
   bool wide_out(std::uint16_t port, unsigned bytes, std::uint32_t value) override {
+    if (port <= kScratchLast) return false;
     if (port == kParcel && bytes == 4) {
       pins_.take_parcel(value);
     } else {
@@ -53,6 +70,7 @@ class MonitorPorts : public PortDevice {
 
  private:
   MonitorPins& pins_;
+  std::array<std::uint8_t, 4> scratch_{};
 };
 
 }  // namespace zs::machine
