@@ -117,14 +117,17 @@ class Pc::Impl : public InterruptSource,
     bios_.emplace(memory_, ports_, vga_, disk_ ? &*disk_ : nullptr, *this);
     bios_->install();
     install_acpi_tables(memory_);
+    install_mp_tables(memory_);
     cpu_->monitor().set_service_range(kBios, Bios::kServices, this);
     local_apic_.enter_virtual_wire();
   }
 
-  void boot_disk(DiskImage disk) {
+  void boot_disk(DiskImage disk, std::optional<DiskImage> second) {
     disk_.emplace(std::move(disk));
+    second_disk_ = std::move(second);
     if (disk_->kind() == DriveKind::HardDisk) {
-      ide_.emplace(*disk_, [this](bool up) { irqs_.set_line(14, up); });
+      ide_.emplace(
+          *disk_, [this](bool up) { irqs_.set_line(14, up); }, second_disk_ ? &*second_disk_ : nullptr);
       ports_.add(*ide_, IdeDisk::kFirst, IdeDisk::kLast);
       ports_.add(*ide_, IdeDisk::kControl, IdeDisk::kControl);
     }
@@ -369,7 +372,7 @@ class Pc::Impl : public InterruptSource,
   LastLevelCache cache_;
   RetirementFeed feed_;
   std::unique_ptr<Vcpu> cpu_;
-  std::optional<DiskImage> disk_;
+  std::optional<DiskImage> disk_, second_disk_;
   std::optional<IdeDisk> ide_;
   std::optional<Bios> bios_;
   std::optional<PcStop> ending_;
@@ -388,7 +391,9 @@ Result<std::unique_ptr<Pc>> Pc::make(PcConfig config) {
 Pc::Pc(PcConfig config, PhysicalMemory memory) : impl_(std::make_unique<Impl>(std::move(config), std::move(memory))) {}
 Pc::~Pc() = default;
 
-void Pc::boot_disk(DiskImage disk) { impl_->boot_disk(std::move(disk)); }
+void Pc::boot_disk(DiskImage disk, std::optional<DiskImage> second) {
+  impl_->boot_disk(std::move(disk), std::move(second));
+}
 Result<void> Pc::boot_kernel(const MultibootInput& input) { return impl_->boot_kernel(input); }
 void Pc::attach_core(const uarch::CoreModel& model) { impl_->attach_core(model); }
 PcStop Pc::run(std::uint64_t instructions) { return impl_->run(instructions); }

@@ -78,7 +78,8 @@ class Pc {
   Pc& operator=(const Pc&) = delete;
 
   /// Loads what the image boots (its sector at 0000:7C00, or what a CD says) and stands there, as a BIOS leaves it.
-  void boot_disk(DiskImage disk);
+  /// second  the IDE channel's other disk, which only software with a driver sees; `disk` is a hard disk then
+  void boot_disk(DiskImage disk, std::optional<DiskImage> second = {});
   /// Loads the kernel and stands at its entry.
   Result<void> boot_kernel(const MultibootInput& input);
 

@@ -195,6 +195,20 @@ class Drives(InFolder):
                          (125, "", f"zeroskid: {plain}: at 0x8001: no ISO 9660 image: its volume descriptor does not say CD001\n"
                                    "hint: --drive cd is for CD images; --drive floppy and --drive disk take others\n"))
 
+    def test_a_second_image_is_the_second_disk(self):
+        # mov dx, 1F6h; mov al, F0h; out dx, al; inc dx; mov al, 20h; out dx, al; mov dl, F0h; in al, dx; out F4h, al
+        code = bytes.fromhex("baf601b0f0ee42b020eeb2f0ece6f4")
+        disk, data = self.image("disk", 1440 * 1024, lambda d: d.__setitem__(slice(0, len(code)), code)), self.folder / "data"
+        data.write_bytes(bytes(512) + b"*")  # registers begin at sector 1
+        self.assertEqual(boot("--image", disk, "--drive", "disk", "--image", data)[0], ord("*"))
+        self.assertEqual(boot("--image", disk, "--drive", "disk")[0], 0xFF)
+        self.assertEqual(boot("--image", disk, "--image", data),
+                         (125, "", f"zeroskid: boot: a second disk needs a hard disk as the first: {disk} is floppy 00h, 2 heads, "
+                                   "18 sectors a track: no partition table, no BIOS parameter block, 2880 sectors\n"
+                                   "hint: --drive disk, if it is one\n"))
+        self.assertEqual(boot(*["--image", disk] * 3),
+                         (129, "", f"zeroskid: boot: --image {disk}: this PC has two disks\nhint: the first is the one that boots\n"))
+
     def test_a_cd_boots_by_el_torito(self):
         def iso(media):
             data = bytearray(40 * 2048)

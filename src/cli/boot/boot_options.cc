@@ -69,7 +69,9 @@ std::optional<int> parse_boot(const Arguments& arguments, BootWords& words) {
   CommandLine line("boot", "Runs a bare-metal program in a virtual PC with a complete PMU, and prints its screen.",
                    "(--image FILE | --kernel FILE | --demo) [OPTIONS]");
   line.group("What to boot");
-  line.value("--image", words.image, "FILE", "A raw floppy or disk image, from its boot sector, or an ISO 9660 image");
+  line.values(
+      "--image", words.images, "FILE",
+      "A raw floppy or disk image, from its boot sector, or an ISO 9660 image; a second one is the second disk");
   line.value("--drive", words.drive, "floppy|disk|cd", "What the image is (default: what its bytes say)");
   line.value("--kernel", words.kernel, "FILE", "A Multiboot kernel (1 or 2) or a plain ELF, 32 or 64 bits");
   line.value("--append", words.append, "TEXT", "The kernel's command line, after its name");
@@ -131,7 +133,7 @@ Result<std::vector<std::byte>> read_whole_file(const std::string& path) {
 }
 
 Result<BootPlan> plan_boot(const BootWords& words) {
-  const int sources = !words.image.empty() + !words.kernel.empty() + words.demo;
+  const int sources = !words.images.empty() + !words.kernel.empty() + words.demo;
   if (sources != 1) {
     return Error{sources == 0 ? "boot: nothing to boot" : "boot: --image, --kernel and --demo exclude one another",
                  "zeroskid boot --image FILE, or --kernel FILE, or --demo"};
@@ -139,9 +141,12 @@ Result<BootPlan> plan_boot(const BootWords& words) {
   if (words.kernel.empty() && (!words.append.empty() || !words.modules.empty())) {
     return Error{"boot: --append and --module are for --kernel", "a disk image has no command line"};
   }
+  if (words.images.size() > 2) {
+    return Error{"boot: --image " + words.images[2] + ": this PC has two disks", "the first is the one that boots"};
+  }
   BootPlan plan;
   if (!words.drive.empty()) {
-    if (words.image.empty()) return Error{"boot: --drive is for --image", "it says what the image is"};
+    if (words.images.empty()) return Error{"boot: --drive is for --image", "it says what the image is"};
     using machine::DriveKind;
     constexpr std::pair<std::string_view, DriveKind> kDrives[] = {
         {"floppy", DriveKind::Floppy}, {"disk", DriveKind::HardDisk}, {"cd", DriveKind::Cd}};

@@ -36,8 +36,8 @@ inline constexpr int kLimitReached = 124;
 
 /// As typed.
 struct BootWords {
-  std::string image, kernel, append;
-  std::vector<std::string> modules, breakpoints, quirks;
+  std::string kernel, append;
+  std::vector<std::string> images, modules, breakpoints, quirks;
   std::string cpu, memory = "512M", screen = "text", serial, ds_log, trace, gdb, drive, screenshot, keys, serial_in,
                    detail = "exact";
   std::uint64_t max_instructions = 0;  // 0: no limit

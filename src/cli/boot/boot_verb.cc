@@ -137,7 +137,7 @@ void say_what_was_not_offered(const machine::NotOffered& note) {
 
 /// What the image was taken for, and that the screen is more than its text.
 void say_what_it_was(const BootWords& words, machine::Pc& pc) {
-  if (pc.disk() != nullptr) say("boot: " + words.image + " is " + pc.disk()->description());
+  if (pc.disk() != nullptr) say("boot: " + words.images[0] + " is " + pc.disk()->description());
   if (pc.vga().shows() != machine::Vga::Shows::Text && words.screenshot.empty()) {
     say("boot: the screen shows graphics, which is not in its text: --screenshot FILE writes the picture of mode 13h");
   }
@@ -185,13 +185,24 @@ std::string screen_json(const PcStop& stop, machine::Pc& pc, const arch::CpuMode
 }
 
 Result<void> load(const BootWords& words, const BootPlan& plan, machine::Pc& pc) {
-  const std::string& path = words.image.empty() ? words.kernel : words.image;
+  const std::string& path = words.images.empty() ? words.kernel : words.images[0];
   auto bytes = read_whole_file(path);
   if (!bytes) return bytes.error();
-  if (!words.image.empty()) {
-    auto disk = machine::DiskImage::make(std::move(*bytes), path, plan.drive);
+  if (!words.images.empty()) {
+    using machine::DiskImage, machine::DriveKind;
+    auto disk = DiskImage::make(std::move(*bytes), path, plan.drive);
     if (!disk) return disk.error();
-    pc.boot_disk(std::move(*disk));
+    if (words.images.size() == 1) {
+      pc.boot_disk(std::move(*disk));
+      return {};
+    }
+    if (disk->kind() != DriveKind::HardDisk) {
+      return Error{"boot: a second disk needs a hard disk as the first: " + path + " is " + disk->description(),
+                   "--drive disk, if it is one"};
+    }
+    auto second = read_whole_file(words.images[1]);
+    if (!second) return second.error();
+    pc.boot_disk(std::move(*disk), DiskImage::data(std::move(*second)));
     return {};
   }
   machine::MultibootInput input{.kernel = std::move(*bytes), .kernel_name = path, .command_line = path, .modules = {}};

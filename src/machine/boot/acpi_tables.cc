@@ -15,7 +15,8 @@ namespace {
 
 /// Places in the BIOS's segment.
 constexpr std::uint64_t kRoot = kBios + 0xC000, kRsdt = kRoot + 0x40, kFadt = kRoot + 0x100, kFacs = kRoot + 0x200,
-                        kDsdt = kRoot + 0x280, kMadt = kRoot + 0x300;
+                        kDsdt = kRoot + 0x280, kMadt = kRoot + 0x300, kMpPointer = kRoot + 0x400,
+                        kMpTable = kRoot + 0x410;
 constexpr std::uint64_t kLocalApic = 0xFEE00000;
 constexpr std::size_t kLengthAt = 4, kChecksumAt = 9;
 
@@ -51,6 +52,7 @@ class Table {
   }
   Table& length() {
     bytes_[kLengthAt] = static_cast<std::uint8_t>(bytes_.size());
+    bytes_[kLengthAt + 1] = static_cast<std::uint8_t>(bytes_.size() >> 8);
     return *this;
   }
   void put(PhysicalMemory& memory, std::uint64_t at) const { (void)memory.write(at, std::as_bytes(std::span(bytes_))); }
@@ -103,6 +105,30 @@ void install_acpi_tables(PhysicalMemory& memory) {
   Table("FACS").number(64, 4).zeros_up_to(64).put(memory, kFacs);
   Table("DSDT", 1).text(kOff).length().sum(kChecksumAt).put(memory, kDsdt);
   apic_description().length().sum(kChecksumAt).put(memory, kMadt);
+}
+
+void install_mp_tables(PhysicalMemory& memory) {
+  enum Kind : std::uint8_t { Processor, Bus, IoApicKind, Interrupt, LocalInterrupt };
+  enum Type : std::uint8_t { Vectored, Nmi, ExtInt = 3 };
+  constexpr std::uint64_t kVersion = 0x14, kEnabled = 1, kBootstrap = 2, kEverywhere = 0xFF;
+  constexpr std::uint64_t kHasApic = 1 << 9;  // of CPUID's feature flags
+  constexpr unsigned kLines = 16, kCascade = 2, kEntries = 5 + kLines - 1, kHeader = 44;
+  Table table("PCMP");
+  table.number(0, 2).number(4, 1).number(0, 1).text("ZSKID   ").text("ZEROSKID    ").number(0, 6);
+  table.number(kEntries, 2).number(kLocalApic, 4).zeros_up_to(kHeader);
+  table.number(Processor, 1).number(0, 1).number(kVersion, 1).number(kEnabled | kBootstrap, 1);
+  table.number(0, 4).number(kHasApic, 4).number(0, 8);
+  table.number(Bus, 1).number(0, 1).text("ISA   ");
+  table.number(IoApicKind, 1).number(0, 1).number(0x11, 1).number(kEnabled, 1).number(IoApic::kBase, 4);
+  for (unsigned irq = 0; irq < kLines; ++irq) {
+    if (irq == kCascade) continue;
+    table.number(Interrupt, 1).number(Vectored, 1).number(0, 2).number(0, 1).number(irq, 1);
+    table.number(0, 1).number(irq == 0 ? 2 : irq, 1);
+  }
+  table.number(LocalInterrupt, 1).number(ExtInt, 1).number(0, 4).number(kEverywhere, 1).number(0, 1);
+  table.number(LocalInterrupt, 1).number(Nmi, 1).number(0, 4).number(kEverywhere, 1).number(1, 1);
+  table.length().sum(7).put(memory, kMpTable);
+  Table("_MP_").number(kMpTable, 4).number(1, 1).number(4, 1).zeros_up_to(16).sum(10).put(memory, kMpPointer);
 }
 
 }  // namespace zs::machine

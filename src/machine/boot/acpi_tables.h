@@ -9,5 +9,8 @@ namespace zs::machine {
 class PhysicalMemory;
 
 void install_acpi_tables(PhysicalMemory& memory);
+/// The same processor and I/O APIC for systems older than ACPI.
+/// source: MultiProcessor Specification 1.4, chapter 4.
+void install_mp_tables(PhysicalMemory& memory);
 
 }  // namespace zs::machine

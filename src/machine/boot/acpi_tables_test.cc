@@ -62,5 +62,28 @@ TEST_F(AcpiTables, AreFoundFromTheRootThatSystemsSearchFor) {
   EXPECT_EQ(kinds, "01224");
 }
 
+TEST_F(AcpiTables, OfTheMultiProcessorSpecificationNameTheSame) {
+  install_mp_tables(memory);
+  std::uint64_t pointer = 0;
+  for (std::uint64_t at = 0xF0000; at < 0x100000; at += 16) {
+    if (memory.load<std::uint32_t>(at) == 0x5F504D5F) pointer = at;  // "_MP_"
+  }
+  ASSERT_NE(pointer, 0u);
+  EXPECT_EQ(sum(read(pointer, 16)), 0u);
+  const std::uint64_t at = memory.load<std::uint32_t>(pointer + 4);
+  const auto table = read(at, memory.load<std::uint16_t>(at + 4));
+  EXPECT_EQ(sum(table), 0u);
+  EXPECT_EQ(value_at<std::uint32_t>(table, 0), 0x504D4350u) << "PCMP";
+  EXPECT_EQ(value_at<std::uint32_t>(table, 36), 0xFEE00000u);
+  std::string kinds;
+  for (std::size_t entry = 44; entry < table.size(); entry += kinds.back() == '0' ? 20 : 8) {
+    kinds += static_cast<char>('0' + std::to_integer<int>(table[entry]));
+  }
+  EXPECT_EQ(kinds, "012" + std::string(15, '3') + "44");
+  EXPECT_EQ(value_at<std::uint16_t>(table, 34), kinds.size());
+  EXPECT_EQ(value_at<std::uint32_t>(table, 76), 0xFEC00000u);
+  EXPECT_EQ(std::to_integer<int>(table[80 + 7]), 2) << "IRQ0 leads to pin 2";
+}
+
 }  // namespace
 }  // namespace zs::machine

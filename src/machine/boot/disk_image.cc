@@ -182,6 +182,13 @@ Result<DiskImage> DiskImage::make(std::vector<std::byte> bytes, const std::strin
   return cd ? of_cd(std::move(bytes), name) : of_sectors(std::move(bytes), name, asked);
 }
 
+DiskImage DiskImage::data(std::vector<std::byte> bytes) {
+  bytes.resize(std::max<std::uint64_t>((bytes.size() + kSectorBytes - 1) / kSectorBytes, 1) * kSectorBytes);
+  DiskImage image{std::move(bytes), DriveKind::HardDisk, "data"};
+  image.choose_geometry();
+  return image;
+}
+
 Result<DiskImage> DiskImage::of_sectors(std::vector<std::byte> bytes, const std::string& name,
                                         std::optional<DriveKind> asked) {
   if (bytes.size() < kSectorBytes) {

@@ -32,6 +32,8 @@ class DiskImage {
   /// asked  what the user says that it is
   static Result<DiskImage> make(std::vector<std::byte> bytes, const std::string& name,
                                 std::optional<DriveKind> asked = std::nullopt);
+  /// A hard disk of any bytes, which nothing boots.
+  static DiskImage data(std::vector<std::byte> bytes);
 
   DriveKind kind() const { return kind_; }
   bool floppy() const { return kind_ == DriveKind::Floppy; }

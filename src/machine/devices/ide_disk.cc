@@ -33,9 +33,9 @@ std::uint64_t IdeDisk::first_sector() const {
     return (drive_ & 15u) << 24 | std::uint64_t{high_} << 16 | std::uint64_t{low_} << 8 | sector_;
   }
   const std::uint64_t cylinder = std::uint64_t{high_} << 8 | low_;
-  const std::uint64_t track = disk_.sectors_per_track();
+  const std::uint64_t track = disk()->sectors_per_track();
   if (sector_ == 0) return ~std::uint64_t{0};
-  return (cylinder * disk_.heads() + (drive_ & 15u)) * track + sector_ - 1;
+  return (cylinder * disk()->heads() + (drive_ & 15u)) * track + sector_ - 1;
 }
 
 void IdeDisk::signal() {
@@ -52,7 +52,7 @@ void IdeDisk::finish(std::uint8_t error) {
 void IdeDisk::begin_transfer(Phase phase) {
   next_ = first_sector();
   left_ = count_ == 0 ? 256 : count_;
-  if (next_ >= disk_.sectors() || left_ > disk_.sectors() - next_) return finish(kIdNotFound);
+  if (next_ >= disk()->sectors() || left_ > disk()->sectors() - next_) return finish(kIdNotFound);
   phase_ = phase;
   at_ = 0;
   error_ = kNone;
@@ -68,10 +68,10 @@ void IdeDisk::next_sector() {
       status_ = kReady | kSeekDone;
       return;
     }
-    const auto data = disk_.read(next_, 1);
+    const auto data = disk()->read(next_, 1);
     std::memcpy(buffer_.data(), data.data(), buffer_.size());
   } else {
-    (void)disk_.write(next_, std::as_bytes(std::span(buffer_)));
+    (void)disk()->write(next_, std::as_bytes(std::span(buffer_)));
   }
   ++next_;
   --left_;
@@ -88,11 +88,11 @@ void IdeDisk::identify() {
       words[first + n / 2] |= static_cast<std::uint16_t>(letter << (n % 2 == 0 ? 8 : 0));
     }
   };
-  const auto sectors = static_cast<std::uint32_t>(std::min<std::uint64_t>(disk_.sectors(), 0x0FFFFFFF));
+  const auto sectors = static_cast<std::uint32_t>(std::min<std::uint64_t>(disk()->sectors(), 0x0FFFFFFF));
   words[0] = 0x0040;  // a fixed disk
-  words[1] = words[54] = static_cast<std::uint16_t>(disk_.cylinders());
-  words[3] = words[55] = static_cast<std::uint16_t>(disk_.heads());
-  words[6] = words[56] = static_cast<std::uint16_t>(disk_.sectors_per_track());
+  words[1] = words[54] = static_cast<std::uint16_t>(disk()->cylinders());
+  words[3] = words[55] = static_cast<std::uint16_t>(disk()->heads());
+  words[6] = words[56] = static_cast<std::uint16_t>(disk()->sectors_per_track());
   text(10, 10, "0");
   text(23, 4, "1");
   text(27, 20, "zeroskid virtual disk");
@@ -125,7 +125,7 @@ void IdeDisk::command(std::uint8_t value) {
     case 0x40:
     case 0x41: {
       const unsigned count = count_ == 0 ? 256 : count_;
-      const bool there = first_sector() < disk_.sectors() && count <= disk_.sectors() - first_sector();
+      const bool there = first_sector() < disk()->sectors() && count <= disk()->sectors() - first_sector();
       return finish(there ? kNone : kIdNotFound);
     }
     case 0x90: reset(); return signal();
@@ -155,7 +155,7 @@ void IdeDisk::give_byte(std::uint8_t value) {
 
 std::uint8_t IdeDisk::in(std::uint16_t port) {
   if (port == kStatus) line_(false);
-  if (port == kStatus || port == kControl) return other_drive() ? std::uint8_t{0} : status_;
+  if (port == kStatus || port == kControl) return disk() == nullptr ? std::uint8_t{0} : status_;
   switch (port) {
     case kData: return take_byte();
     case kError: return error_;
@@ -178,7 +178,7 @@ void IdeDisk::out(std::uint16_t port, std::uint8_t value) {
     case kHigh: high_ = value; return;
     case kDrive: drive_ = value; return;
     case kStatus:
-      if (!other_drive()) command(value);
+      if (disk() != nullptr) command(value);
       return;
     case kControl:
       if ((value & kSoftReset) != 0) reset();

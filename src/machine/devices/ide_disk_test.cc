@@ -160,6 +160,22 @@ TEST_F(IdeTest, ThereIsNoSecondDrive) {
   EXPECT_EQ(irqs, 0u);
 }
 
+TEST_F(IdeTest, ASecondDriveIsSelectedByItsBit) {
+  DiskImage data = DiskImage::data(std::vector<std::byte>(1025, std::byte{7}));
+  IdeDisk both{disk, [](bool) {}, &data};
+  for (const bool second : {true, false}) {
+    both.out(0x1F6, second ? 0xF0 : 0xE0);
+    both.out(0x1F2, 1);
+    both.out(0x1F3, 2);
+    both.out(0x1F7, kRead);
+    EXPECT_EQ(both.in(0x1F7), kWithData);
+    EXPECT_EQ(both.in(0x1F0), second ? 7u : 0u) << "its last sector has a byte";
+    both.out(0x1F3, 3);
+    both.out(0x1F7, kRead);
+    EXPECT_EQ(both.in(0x1F7), second ? kFailed : kWithData) << "each has its own size";
+  }
+}
+
 TEST_F(IdeTest, NoInterruptsWhereTheControlRegisterSaysSo) {
   ide.out(0x3F6, 2);
   address(1, 1);
