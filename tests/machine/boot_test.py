@@ -129,6 +129,19 @@ class Endings(InFolder):
         self.assertEqual((status, out), (2, "over the wire\n"), err)
         self.assertIn("COM1): nobody sends to COM1 (--serial-in does) after", err)
 
+    def test_keys_and_com1_interrupt_a_guest_that_halts(self):
+        # xor ax, ax; mov ds, ax; vector 9: key; vector 0Ch: com; mov dx, 3f9h; mov al, 1; out dx, al; mov dl, fch; mov al, 8;
+        # out dx, al; mov al, edh; out 21h, al; again: sti; hlt; jmp again
+        # key: in al, 60h; add al, 40h; js end; jmp show; com: mov dx, 3f8h; in al, dx; show: mov ah, 0eh; int 10h
+        # end: mov al, 20h; out 20h, al; iret
+        code = bytes.fromhex("31c08ed8c7062400297ca32600c7063000317ca33200baf903b001eeb2fcb008eeb0ede621fbf4ebfc"
+                             "e4600440780aeb04baf803ecb40ecd10b020e620cf")
+        sent = self.folder / "sent"
+        sent.write_text("over the wire")
+        status, out, err = self.boot_code(code, "--serial-in", sent, "--keys", "ab")
+        self.assertEqual((status, out), (0, "over the wire^p\n"), err)  # scan codes 1Eh, 30h
+        self.assertIn("idle: halted after", err)
+
     def test_what_the_bios_has_not_is_told_once(self):
         # two calls of APM
         code = b"\xb8\x00\x53\xcd\x15" * 2 + b"\xfa\xf4"
