@@ -190,8 +190,13 @@ TEST_F(MemoryReport, NamesWhatAnAddressBelongsTo) {
   EXPECT_EQ(named(perf_reader::kHeap), "[heap]");
   EXPECT_EQ(named(perf_reader::kStack - 64), "[stack] 100");
   EXPECT_EQ(named(perf_reader::kAnonymous), "anonymous 201000000000 (4.0 MiB)");
-  EXPECT_EQ(named(perf_reader::kAnonymous + 8, perf_reader::kAnonymous + 64), "[stack] 107")
-      << "the mapping that a thread's stack pointer is in";
+  EXPECT_EQ(named(perf_reader::kAnonymous + 8, perf_reader::kAnonymous + 0x3F'F000), "[stack] 107")
+      << "the mapping that a thread's stack pointer is near the end of";
+  const std::uint64_t in_heap = perf_reader::kAnonymous + 0x7'0000;  // as a goroutine's stack
+  EXPECT_EQ(named(in_heap + 100, in_heap), "[stack] 107");
+  EXPECT_EQ(named(in_heap - 8, in_heap), "[stack] 107") << "what a function without a frame keeps there";
+  EXPECT_EQ(named(in_heap - 0x1000, in_heap), "anonymous 201000000000 (4.0 MiB)");
+  EXPECT_EQ(named(in_heap + 0x10'0000, in_heap), "anonymous 201000000000 (4.0 MiB)");
   EXPECT_EQ(named(0x10), "[unknown]");
 }
 

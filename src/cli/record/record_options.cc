@@ -328,6 +328,11 @@ Result<void> choose(const Words& words, RecordOptions& out) {
     out.description.notes.push_back({"units", units_in_words(out.config.units) +
                                                   "; samples of estimates are taken there, and their periods scaled"});
   }
+  if (samples_memory(words.kind) && words.count == 0) {
+    out.description.notes.push_back({"weight of a sample",
+                                     "its latency times its period; perf mem report leaves periods "
+                                     "out, so its shares are others"});
+  }
   for (const session::EventSpec& event : out.config.events) {
     out.description.notes.push_back({"class of " + event.name, class_of(event, out.config)});
   }

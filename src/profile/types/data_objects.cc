@@ -16,6 +16,11 @@ std::string size_text(std::uint64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", size, kUnits[unit]);
 }
 
+/// A thread begins at the end of its stack, behind what its library keeps there (glibc: variables of threads).
+constexpr std::uint64_t kFirstFrames = 64 << 10;
+/// What lies so far behind a stack pointer is taken for the stack's. chosen: more than most functions keep there
+constexpr std::uint64_t kNearFrames = 16 << 10, kRedZone = 128;
+
 bool is_file(const std::string& path) { return path.starts_with('/') && !path.starts_with("//"); }
 
 }  // namespace
@@ -28,7 +33,8 @@ DataObject* DataObjects::intern(DataKind kind, std::string name) {
 
 void DataObjects::learn(const session::Sample& sample) {
   if (!sample.has_registers || sample.registers.sp == 0) return;
-  if (const Mapping* mapping = spaces_.find(sample.pid, sample.registers.sp); mapping != nullptr) {
+  const Mapping* const mapping = spaces_.find(sample.pid, sample.registers.sp);
+  if (mapping != nullptr && mapping->end - sample.registers.sp <= kFirstFrames) {
     stacks_.try_emplace({sample.pid, mapping->start}, sample.tid);
   }
 }
@@ -136,6 +142,10 @@ const DataObject* DataObjects::of(const session::Sample& sample) {
   if (const auto stack = stacks_.find({pid, mapping->start}); stack != stacks_.end()) {
     return intern(DataKind::Stack, fmt::format("[stack] {}", stack->second));
   }
+  const std::uint64_t sp = sample.registers.sp;
+  if (sample.has_registers && address + kRedZone >= sp && address < sp + kNearFrames && sp < mapping->end &&
+      sp >= mapping->start)
+    return intern(DataKind::Stack, fmt::format("[stack] {}", sample.tid));
   if (path == "[stack]") return intern(DataKind::Stack, fmt::format("[stack] {}", pid));
   if (is_file(path)) return intern(DataKind::File, base_name(path));
   if (path.starts_with('[')) return intern(DataKind::File, path);

@@ -2,8 +2,9 @@
 // of anonymous memory.
 //
 // Zero-initialised variables lie in anonymous memory behind the file's last segment; they are named through where their
-// image was loaded. A thread's stack is the mapping that its stack pointer was seen in, so samples that have registers
-// name it.
+// image was loaded. A thread's stack is named by samples that have registers: it is the mapping that its stack pointer
+// was seen near the end of. Stacks that lie elsewhere, as those of goroutines among the objects of Go's heap, are what
+// is around the sample's own stack pointer.
 // Data mappings must be recorded (-d); without them everything that no code mapping holds is unknown.
 #pragma once
 
@@ -72,7 +73,7 @@ class DataObjects {
   const AddressSpaces& spaces_;
   Symbolizer& symbolizer_;
   std::map<std::pair<DataKind, std::string>, DataObject> objects_;
-  /// By process and start of the mapping: the thread whose stack pointer was seen there first.
+  /// By process and start of the mapping: the thread whose stack pointer was seen near its end first.
   std::map<std::pair<std::int32_t, std::uint64_t>, std::int32_t> stacks_;
   struct Loaded {
     Dso* dso = nullptr;
