@@ -80,6 +80,9 @@ void RecordSink::take(session::Mmap& mmap) {
                      .device_major = mmap.device_major,
                      .device_minor = mmap.device_minor,
                      .inode = mmap.inode,
+                     .build_id = profile::BuildId::of(reinterpret_cast<const std::uint8_t*>(mmap.build_id.data()),
+                                                      static_cast<std::uint8_t>(mmap.build_id.size())),
+                     .identified = mmap.identified,
                      .path = std::move(mmap.path)}));
 }
 

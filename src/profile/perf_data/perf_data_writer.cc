@@ -239,7 +239,7 @@ Result<void> PerfDataWriter::Impl::mmap(Mmap mmap) {
   const bool executable = (mmap.protection & PROT_EXEC) != 0;
   // One file has one identity in all records: readers take a build-id and an inode for two files, and find no unwind
   // tables for code that the other one has.
-  if (!mmap.build_id && mmap.path.starts_with('/')) {
+  if (!mmap.build_id && !mmap.identified && mmap.path.starts_with('/')) {
     const auto key = std::tuple{mmap.path, mmap.device_major, mmap.device_minor, mmap.inode};
     const auto [found, added] = build_ids_.try_emplace(key);
     if (added) found->second = read_build_id(mmap.path);

@@ -35,7 +35,7 @@ class PerfDataWriter {
 
   /// Each appends one record to the buffer, which is written out when it is full. Errors are those of flush().
   Result<void> comm(const Comm& comm);
-  /// An executable file mapping without a build-id is given that of the file, if the file has one.
+  /// A file mapping that nobody has identified is given the build-id of the file at its path, if that has one.
   Result<void> mmap(Mmap mmap);
   Result<void> fork(const Fork& fork);
   Result<void> exit(const Exit& exit);

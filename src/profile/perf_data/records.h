@@ -41,6 +41,7 @@ struct Mmap {
   std::uint32_t device_major = 0, device_minor = 0;
   std::uint64_t inode = 0, inode_generation = 0;
   std::optional<BuildId> build_id;  // in the file it replaces device and inode
+  bool identified = false;          // by who saw what is mapped; otherwise the writer looks at what the path leads to
   std::string path;                 // a file, "[stack]", "[heap]", "[vdso]", "//anon"
   std::uint64_t end() const { return start + length; }
 };

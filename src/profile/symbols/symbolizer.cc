@@ -37,7 +37,7 @@ std::string base_name(const std::string& path) {
 
 std::unique_ptr<ElfImage> Symbolizer::open_image(const Image& image) {
   const auto matches = [](const ElfImage& elf, const std::optional<BuildId>& wanted) {
-    return !wanted || !elf.build_id() || *elf.build_id() == *wanted;
+    return !wanted || elf.build_id() == wanted;
   };
   std::optional<BuildId> wanted = image.build_id;
   if (const auto found = expected_.find(image.path); !wanted && found != expected_.end()) wanted = found->second;
@@ -60,7 +60,7 @@ std::unique_ptr<ElfImage> Symbolizer::open_image(const Image& image) {
     remarks_.push_back(
         fmt::format("{}: built anew since the recording: build-id {} recorded, {} found; its symbols "
                     "are left out",
-                    image.path, wanted->hex(), elf->build_id()->hex()));
+                    image.path, wanted->hex(), elf->build_id() ? elf->build_id()->hex() : "none"));
   } else if (!image.code) {
     // A file of data, mapped: that it is no ELF file takes nothing away.
   } else if (!problem.empty()) {

@@ -58,6 +58,7 @@ RecordingParts::RecordingParts(const RecordingConfig& wanted, const arch::CpuMod
       host_pid(getpid()),
       out(channel, host_pid),
       probes(config, memory),
+      build_ids(memory),
       estimated(config.estimated_events()),
       traced_code(config.trace_filter) {
   if (config.heap_blocks) heap.emplace(memory);

@@ -25,6 +25,7 @@
 #include "session/driver/skid_replay.h"
 #include "session/memory/heap_blocks.h"
 #include "session/memory/program_memory.h"
+#include "session/recording/mapped_build_ids.h"
 #include "session/recording/process_sharing.h"
 #include "session/recording/thread_trace.h"
 #include "session/recording/thread_usage.h"
@@ -59,6 +60,7 @@ struct RecordingParts {
   pid_t host_pid;  // identities may be virtual
   MessageWriter out;
   RegionProbes probes;
+  MappedBuildIds build_ids;
   std::optional<HeapBlocks> heap;
   std::optional<StackWalk> stacks;             // Callchain::Exact
   std::optional<SharingRecorder> sharing;      // RecordingConfig::log_sharing

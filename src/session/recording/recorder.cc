@@ -224,7 +224,10 @@ void Recorder::mapped(const ThreadIdentity& who, const engine::Mapping& mapping)
   }
   if (parts_.heap) parts_.heap->mapped(mapping);
   if (parts_.stacks) parts_.stacks->mapped(mapping);
+  parts_.build_ids.mapped(mapping);
   if ((mapping.protection & PROT_EXEC) == 0 && !parts_.config.data_mappings) return;
+  const std::optional<std::string> build_id =
+      parts_.config.samples() ? parts_.build_ids.of(mapping) : std::optional<std::string>();
   parts_.out.write(Mmap{.origin = parts_.origin(who),
                         .start = mapping.start,
                         .length = mapping.length,
@@ -234,6 +237,8 @@ void Recorder::mapped(const ThreadIdentity& who, const engine::Mapping& mapping)
                         .device_major = mapping.device_major,
                         .device_minor = mapping.device_minor,
                         .inode = mapping.inode,
+                        .identified = build_id.has_value(),
+                        .build_id = build_id.value_or(""),
                         .path = mapping.path});
 }
 

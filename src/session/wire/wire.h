@@ -64,10 +64,12 @@ struct Mmap {
   std::uint32_t protection = 0, flags = 0;  // PROT_*, MAP_*
   std::uint32_t device_major = 0, device_minor = 0;
   std::uint64_t inode = 0;
+  bool identified = false;  // what is mapped was looked at for its build-id
+  std::string build_id;     // its bytes, at most 20; "": it has none
   std::string path;
   static void fields(auto& m, auto& visit) {
     visit(m.origin, m.start, m.length, m.file_offset, m.inode, m.protection, m.flags, m.device_major, m.device_minor,
-          m.path);
+          m.identified, m.build_id, m.path);
   }
   bool operator==(const Mmap&) const = default;
 };

@@ -66,6 +66,8 @@ TEST(Wire, EveryKindOfMessageComesBackUnchanged) {
            .device_major = 8,
            .device_minor = 1,
            .inode = 42,
+           .identified = true,
+           .build_id = "\x01\x02",
            .path = "/usr/bin/gzip"},
       Fork{.origin = who, .parent_pid = 1, .parent_tid = 2, .by_parent = true},
       Exit{.origin = who, .parent_pid = 1, .parent_tid = 2},
