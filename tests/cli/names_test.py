@@ -1,4 +1,4 @@
-"""A name comes from the very file that was mapped; else there is none."""
+"""A name comes from the very file that was mapped, or from what the very process said of its code; else there is none."""
 import os
 import re
 import subprocess
@@ -18,6 +18,29 @@ __attribute__((noinline)) unsigned second_version(unsigned x) {
 }
 int main(void) { return second_version(filler(1)) == 7; }
 """
+COMPILER = br"""#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(int argc, char** argv) {
+  unsigned char loop[] = {0xB9, 0x40, 0x42, 0x0F, 0, 0xFF, 0xC9, 0x75, 0xFC, 0xC3};  // a million turns
+  void* code = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  memcpy(code, loop, sizeof loop);
+  char path[64];
+  sprintf(path, "/tmp/perf-%d.map", getpid());
+  FILE* map = fopen(path, "w");
+  fprintf(map, "%lx 10 %s\n", (unsigned long)code, argv[1]);
+  fclose(map);
+  if (argc > 2) utimensat(AT_FDCWD, path, (struct timespec[2]){{0, 0}, {0, 0}}, 0);
+  ((void (*)(void))code)();
+  puts(path);
+  return 0;
+}
+"""
+
 
 class Names(tool.InFolder):
     def build(self, name, source, *options):
@@ -59,6 +82,25 @@ class Names(tool.InFolder):
         shares, said = self.report("-c", "x")
         self.assertEqual({name for name in shares if name.endswith("_version")}, set())
         self.assertIn("recorded, none found", said)
+
+    def test_compiled_code_has_the_names_of_its_own_run(self):
+        self.build("compiler", COMPILER)
+        path = self.record("./compiler", "sum_of_rows").out.strip()
+        self.addCleanup(os.unlink, path)
+        with open(path) as file:
+            lines = file.read()
+        with open(path, "w") as file:
+            file.write(lines.replace("sum_of_rows", "of_another_run"))
+        self.assertGreater(self.report()[0].get("sum_of_rows", 0), 50)
+
+    def test_names_that_an_earlier_process_left_are_passed_over(self):
+        self.build("compiler", COMPILER)
+        outcome = self.record("./compiler", "of_an_earlier_run", "old")
+        path = outcome.out.strip()
+        self.addCleanup(os.unlink, path)
+        self.assertIn(path + ": was written before the recording began, by another process; it is passed over",
+                      outcome.err)
+        self.assertNotIn("of_an_earlier_run", self.report()[0])
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ Result<void> SharingRange::add_recording(const std::string& path, const Recordin
   input.path = path;
   const auto reader = profile::PerfDataReader::open(path, {.truncated = like.truncated});
   if (!reader) return reader.error();
-  if (reader->sharing().empty())
+  if (reader->notes().sharing().empty())
     return Error{path + ": it has no log of shared lines to compare", "record it with: zeroskid c2c record"};
   profile::Symbolizer symbolizer(input.names());
   symbolizer.expect(*reader);
@@ -198,7 +198,7 @@ Result<std::string> model_text(const profile::PerfDataReader& reader, const prof
   return text + report::range_text(range.objects(), range.recordings());
 }
 
-bool was_logged(const profile::PerfDataReader& reader) { return !reader.sharing().empty(); }
+bool was_logged(const profile::PerfDataReader& reader) { return !reader.notes().sharing().empty(); }
 
 }  // namespace
 

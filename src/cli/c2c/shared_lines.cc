@@ -242,8 +242,8 @@ Result<uarch::CoreModel> recorded_core(const profile::PerfDataReader& reader) {
 }
 
 Result<void> read_shared_lines(const profile::PerfDataReader& reader, SharedLines& shared) {
-  shared.processes.reserve(reader.sharing().size());
-  for (const profile::SharingBytes& bytes : reader.sharing()) {
+  shared.processes.reserve(reader.notes().sharing().size());
+  for (const profile::ProcessBytes& bytes : reader.notes().sharing()) {
     if (!bytes.complete) continue;  // the recording was cut short there
     auto process =
         session::decode_sharing(bytes.bytes, reader.name() + ": lines of process " + std::to_string(bytes.pid));

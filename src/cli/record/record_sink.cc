@@ -1,12 +1,15 @@
 #include "cli/record/record_sink.h"
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
+#include <span>
 #include <utility>
 
 #include "arch/records/bts.h"
 #include "cli/command/say.h"
 #include "cli/run/detail_choice.h"
+#include "profile/symbols/jit_map.h"
 
 namespace zs::cli {
 namespace {
@@ -28,6 +31,9 @@ void add(session::Statistics& sum, const session::Statistics& more) {
 
 RecordSink::RecordSink(profile::PerfDataWriter writer, bool virtual_time, std::size_t estimated, TraceBound bound)
     : writer_(std::move(writer)), units_(0, estimated) {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);  // what files' times are told by
+  began_at_ns_ = now.tv_sec * 1'000'000'000 + now.tv_nsec;
   const auto parent = std::filesystem::path(writer_.path()).parent_path();
   const std::string folder = parent.empty() ? "." : parent.string();
   if (bound.any()) last_branches_.emplace(bound, profile::PerfDataWriter::kBytesBesidesBranches, folder);
@@ -140,6 +146,26 @@ void RecordSink::write(const session::Branches& branches) {
   keep(writer_.branches({.pid = o.pid, .tid = o.tid, .time_ns = o.time_ns}, branches.records));
 }
 
+/// Compilers wrote them while they ran; a later process of the same id would write over them.
+void RecordSink::keep_jit_maps() {
+  for (const auto& image : writer_.spaces().images()) {
+    if (image->jit_pid == 0) continue;
+    std::string problem;
+    const auto text =
+        profile::read_jit_map(profile::jit_map_path(image->jit_pid), {.written_from = began_at_ns_}, problem);
+    if (!problem.empty()) say(problem);
+    if (!text) continue;
+    const Bytes all = std::as_bytes(std::span(*text));
+    const std::size_t parts = (all.size() + session::kMaxSharingPart - 1) / session::kMaxSharingPart;
+    for (std::size_t part = 0; part < parts; ++part) {
+      const Bytes rest = all.subspan(part * session::kMaxSharingPart);
+      keep(writer_.jit_map(
+          {.pid = image->jit_pid, .part = static_cast<std::uint32_t>(part), .parts = static_cast<std::uint32_t>(parts)},
+          rest.first(std::min<std::size_t>(rest.size(), session::kMaxSharingPart))));
+    }
+  }
+}
+
 /// As many as fit into the file beside everything else that comes into it.
 void RecordSink::write_last_branches(const profile::Summary& summary) {
   const std::uint64_t besides =
@@ -171,6 +197,7 @@ bool RecordSink::close() {
   if (order_ != nullptr) keep(order_->finish());
   for (const auto& [thread, statistics] : running_) add(ended_, statistics);  // killed, or still running
   running_.clear();
+  keep_jit_maps();
   if (last_branches_) write_last_branches(summary(last_branches_->seen()));  // a longer number than is dropped
   for (const auto& [pid, exit] : waiting_exits_) keep(writer_.exit(exit));
   waiting_exits_.clear();

@@ -65,11 +65,13 @@ class RecordSink final : public RecordingSink {
   void take(session::RegionSpan&) {}
 
   void write(const session::Branches& branches);
+  void keep_jit_maps();
   void write_last_branches(const profile::Summary& summary);
   profile::Summary summary(std::uint64_t dropped) const;
   void keep(const Result<void>& result);
 
   profile::PerfDataWriter writer_;
+  std::int64_t began_at_ns_ = 0;         // since 1970
   std::unique_ptr<ProcessOrder> order_;  // in virtual time
   std::optional<Error> error_;
   bool error_is_told_ = false;

@@ -12,7 +12,8 @@ std::optional<Error> FileNotes::read(ByteReader& body, std::uint64_t samples) {
   if (!head || head->magic != perf::NoteBody::kNoteMagic) return std::nullopt;  // an event type of an old perf
   if (head->stage == perf::NoteBody::kHeapBlock) return read_heap_block(body);
   if (head->stage == perf::NoteBody::kBlocksOfSamples) return read_blocks_of_samples(body, samples);
-  if (head->stage == perf::NoteBody::kSharing) return read_sharing(body);
+  if (head->stage == perf::NoteBody::kSharing) return read_part(body, "log of shared lines", sharing_);
+  if (head->stage == perf::NoteBody::kJitMap) return read_part(body, "names of compiled code", jit_maps_);
   ByteReader text = body.sub(head->text_bytes);
   Note note;
   note.key = text.take_c_string();
@@ -22,17 +23,16 @@ std::optional<Error> FileNotes::read(ByteReader& body, std::uint64_t samples) {
   return std::nullopt;
 }
 
-std::optional<Error> FileNotes::read_sharing(ByteReader& body) {
-  const auto head = body.read<perf::SharingBody>();
+std::optional<Error> FileNotes::read_part(ByteReader& body, const char* what, std::vector<ProcessBytes>& into) {
+  const auto head = body.read<perf::ProcessPartBody>();
   const Bytes bytes = body.take(head.bytes);
-  if (!body.ok()) return body.error("log of shared lines");
+  if (!body.ok()) return body.error(what);
   const auto pid = static_cast<std::int32_t>(head.pid);
-  if (head.part == 0) sharing_.push_back({.pid = pid});
-  const auto all =
-      std::find_if(sharing_.rbegin(), sharing_.rend(), [&](const SharingBytes& one) { return one.pid == pid; });
-  if (all == sharing_.rend() || all->complete) {
+  if (head.part == 0) into.push_back({.pid = pid});
+  const auto all = std::find_if(into.rbegin(), into.rend(), [&](const ProcessBytes& one) { return one.pid == pid; });
+  if (all == into.rend() || all->complete) {
     body.fail("a part without the one before");
-    return body.error("log of shared lines");
+    return body.error(what);
   }
   all->bytes.insert(all->bytes.end(), bytes.begin(), bytes.end());
   all->complete = head.part + 1 == head.parts;

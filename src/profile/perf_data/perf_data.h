@@ -381,7 +381,8 @@ struct NoteBody {
   // Other values of `stage` are other things than notes, and text_bytes is 0.
   static constexpr std::uint32_t kHeapBlock = 2;        // HeapBlockBody, then the addresses of its site
   static constexpr std::uint32_t kBlocksOfSamples = 3;  // BlocksOfSamplesBody, then a number for each sample
-  static constexpr std::uint32_t kSharing = 4;          // SharingBody, then bytes
+  static constexpr std::uint32_t kSharing = 4;          // ProcessPartBody, then bytes
+  static constexpr std::uint32_t kJitMap = 5;           // ProcessPartBody, then bytes
 };
 static_assert(WireLayout<NoteBody> && sizeof(NoteBody) == 16);
 
@@ -400,13 +401,13 @@ struct BlocksOfSamplesBody {
 };
 static_assert(WireLayout<BlocksOfSamplesBody> && sizeof(BlocksOfSamplesBody) == 16);
 
-/// A part of what is known of the lines that a process's threads fought over (session/recording/process_sharing.h).
-/// Parts come in their order.
-struct SharingBody {
+/// A part of what is known of a process: the lines that its threads fought over (session/recording/process_sharing.h),
+/// or the names of its just-in-time compiler's code, the text of /tmp/perf-PID.map. Parts come in their order.
+struct ProcessPartBody {
   std::uint32_t pid = 0;
   std::uint32_t part = 0, parts = 0;  // this one's number, from 0; how many
   std::uint32_t bytes = 0;            // that follow, and zeros up to a multiple of 8
 };
-static_assert(WireLayout<SharingBody> && sizeof(SharingBody) == 16);
+static_assert(WireLayout<ProcessPartBody> && sizeof(ProcessPartBody) == 16);
 
 }  // namespace zs::profile::perf

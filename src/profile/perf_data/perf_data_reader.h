@@ -67,8 +67,8 @@ class PerfDataReader {
   /// What was passed over, one line each: a feature that does not parse, an auxiliary trace.
   const std::vector<std::string>& remarks() const { return remarks_; }
 
-  /// Of each process that shared lines, in the order in which they ended.
-  const std::vector<SharingBytes>& sharing() const { return notes_.sharing(); }
+  /// What only recordings of ours have.
+  const FileNotes& notes() const { return notes_; }
 
   std::uint64_t sample_count() const { return found_.samples; }
   std::uint64_t lost_count() const;

@@ -92,7 +92,7 @@ class PerfDataWriter::Impl {
   Result<void> sample(const session::Sample& sample);
   Result<void> kernel_record(Bytes record);
   Result<void> branches(const TracePiece& piece, Bytes records);
-  Result<void> sharing(const SharingPart& part, Bytes bytes);
+  Result<void> part_of_process(std::uint32_t stage, const ProcessPart& part, Bytes bytes);
   Result<void> note(const Note& note, std::uint32_t stage);
   ByteWriter features(perf::FileHeader& header) const;
   std::uint64_t bytes_if_closed(const Summary& summary) const;
@@ -107,6 +107,7 @@ class PerfDataWriter::Impl {
     if (const Mapping* mapping = spaces_.find(pid, address); mapping != nullptr) used_.insert(mapping->image);
   }
 
+  const AddressSpaces& spaces() const { return spaces_; }
   bool is_trace() const { return std::ranges::any_of(description_.events, &EventDescription::is_branch_trace); }
   CountedAs unit() const { return is_trace() ? CountedAs{"branch", "branches"} : CountedAs{"sample", "samples"}; }
   /// In the file, of what unit() counts.
@@ -354,11 +355,11 @@ void PerfDataWriter::Impl::note_heap_block(const session::Sample& sample) {
   ++samples_appended_;
 }
 
-Result<void> PerfDataWriter::Impl::sharing(const SharingPart& part, Bytes bytes) {
+Result<void> PerfDataWriter::Impl::part_of_process(std::uint32_t stage, const ProcessPart& part, Bytes bytes) {
   if (error_) return *error_;
   const std::size_t at = begin(RecordType::EventType, 0);
-  buffer_.write(perf::NoteBody{.stage = perf::NoteBody::kSharing});
-  buffer_.write(perf::SharingBody{
+  buffer_.write(perf::NoteBody{.stage = stage});
+  buffer_.write(perf::ProcessPartBody{
       .pid = u32(part.pid), .part = part.part, .parts = part.parts, .bytes = static_cast<std::uint32_t>(bytes.size())});
   buffer_.write_bytes(bytes);
   buffer_.align(8);
@@ -542,7 +543,13 @@ Result<void> PerfDataWriter::branches(const TracePiece& piece, Bytes records) {
   return impl_->branches(piece, records);
 }
 
-Result<void> PerfDataWriter::sharing(const SharingPart& part, Bytes bytes) { return impl_->sharing(part, bytes); }
+Result<void> PerfDataWriter::sharing(const ProcessPart& part, Bytes bytes) {
+  return impl_->part_of_process(perf::NoteBody::kSharing, part, bytes);
+}
+Result<void> PerfDataWriter::jit_map(const ProcessPart& part, Bytes bytes) {
+  return impl_->part_of_process(perf::NoteBody::kJitMap, part, bytes);
+}
+const AddressSpaces& PerfDataWriter::spaces() const { return impl_->spaces(); }
 Result<void> PerfDataWriter::round(std::uint64_t no_earlier_than_ns) { return impl_->round(no_earlier_than_ns); }
 Result<void> PerfDataWriter::flush() { return impl_->flush(); }
 Result<void> PerfDataWriter::close(const Summary& summary) { return impl_->close(summary); }

@@ -16,6 +16,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "profile/perf_data/address_space.h"
 #include "profile/perf_data/recording.h"
 #include "profile/perf_data/records.h"
 
@@ -57,7 +58,11 @@ class PerfDataWriter {
   /// How large the file would be, closed now; and no more with branches() of no records.
   std::uint64_t bytes_if_closed(const Summary& summary) const;
   /// At most 56 KiB of `bytes`.
-  Result<void> sharing(const SharingPart& part, Bytes bytes);
+  Result<void> sharing(const ProcessPart& part, Bytes bytes);
+  /// The same of the text of a /tmp/perf-PID.map.
+  Result<void> jit_map(const ProcessPart& part, Bytes bytes);
+  /// Executable memory of all processes so far.
+  const AddressSpaces& spaces() const;
 
   /// A promise that every record still to come has a time of at least `no_earlier_than_ns`.
   Result<void> round(std::uint64_t no_earlier_than_ns);

@@ -71,13 +71,13 @@ struct TracePiece {
   std::uint64_t time_ns = 0;
 };
 
-/// Where a part of what is known of the lines that a process's threads fought over belongs.
-struct SharingPart {
+/// Where a part of what is known of a process belongs.
+struct ProcessPart {
   std::int32_t pid = 0;
   std::uint32_t part = 0, parts = 0;
 };
-/// All of it; `bytes` are session/recording/process_sharing.h's. complete: no part is missing
-struct SharingBytes {
+/// All of it. complete: no part is missing
+struct ProcessBytes {
   std::int32_t pid = 0;
   bool complete = false;
   std::vector<std::byte> bytes;

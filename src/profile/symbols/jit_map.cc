@@ -72,21 +72,28 @@ SymbolTable parse_jit_map(std::string_view text) {
   return table;
 }
 
-bool read_jit_map(const std::string& path, SymbolTable& into) {
+std::optional<std::string> read_jit_map(const std::string& path, const JitMapTimes& times, std::string& problem) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0) return false;
-  struct stat status {};
-  // Anybody may create files in /tmp: only our own and root's are believed.
-  const bool trusted = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-                       (status.st_uid == 0 || status.st_uid == geteuid() || geteuid() == 0);
-  std::string text;
-  if (trusted) {
+  if (fd < 0) return std::nullopt;
+  const auto ns = [](const struct statx_timestamp& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; };
+  struct statx file {};
+  std::optional<std::string> text;
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &file) != 0 || !S_ISREG(file.stx_mode)) {
+    problem = path + ": no regular file; it is passed over";
+  } else if (file.stx_uid != 0 && file.stx_uid != geteuid()) {
+    problem =
+        fmt::format("{}: belongs to user {}, and neither to you nor to root; it is passed over", path, file.stx_uid);
+  } else if (ns(file.stx_mtime) < times.written_from) {
+    problem = path + ": was written before the recording began, by another process; it is passed over";
+  } else if (ns((file.stx_mask & STATX_BTIME) != 0 ? file.stx_btime : file.stx_mtime) > times.made_until) {
+    problem = path + ": was made after the recording ended, by another process; it is passed over";
+  } else {
+    text.emplace();
     char buffer[65536];
-    for (ssize_t got; (got = read(fd, buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(got));
-    into = parse_jit_map(text);
+    for (ssize_t got; (got = read(fd, buffer, sizeof buffer)) > 0;) text->append(buffer, static_cast<std::size_t>(got));
   }
   close(fd);
-  return trusted;
+  return text;
 }
 
 }  // namespace zs::profile

@@ -1,6 +1,12 @@
 #include "profile/symbols/jit_map.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <fstream>
+
+#include "profile/perf_data/test_recordings.h"
 
 namespace zs::profile {
 namespace {
@@ -35,10 +41,35 @@ TEST(JitMap, PassesOverLinesThatSayNothing) {
 }
 
 TEST(JitMap, IsNotReadFromWhatIsNoFile) {
-  SymbolTable table;
-  EXPECT_FALSE(read_jit_map("/dev/zero", table));
-  EXPECT_FALSE(read_jit_map("/nowhere/perf-1.map", table));
+  std::string problem;
+  EXPECT_FALSE(read_jit_map("/dev/zero", {}, problem));
+  EXPECT_EQ(problem, "/dev/zero: no regular file; it is passed over");
+  problem.clear();
+  EXPECT_FALSE(read_jit_map("/nowhere/perf-1.map", {}, problem));
+  EXPECT_EQ(problem, "");
   EXPECT_EQ(jit_map_path(42), "/tmp/perf-42.map");
+}
+
+TEST(JitMap, OfAnotherProcessIsPassedOver) {
+  const testing::TemporaryDirectory here;
+  const std::string path = here / "perf-1.map";
+  std::ofstream(path) << "1000 10 name\n";
+  const auto read = [&](const JitMapTimes& times) {
+    std::string problem;
+    const auto text = read_jit_map(path, times, problem);
+    return text ? *text : problem.substr(path.size());
+  };
+  EXPECT_EQ(read({}), "1000 10 name\n");
+  const std::int64_t year = std::int64_t{365 * 86'400} * 1'000'000'000;
+  const std::int64_t now = std::int64_t{time(nullptr)} * 1'000'000'000;
+  EXPECT_EQ(read({.written_from = now - year, .made_until = now + year}), "1000 10 name\n");
+  EXPECT_EQ(read({.written_from = now + year}),
+            ": was written before the recording began, by another process; it is passed over");
+  EXPECT_EQ(read({.made_until = now - year}),
+            ": was made after the recording ended, by another process; it is passed over");
+  if (geteuid() != 0) return;  // only root can give files away
+  ASSERT_EQ(chown(path.c_str(), 4711, 4711), 0);
+  EXPECT_EQ(read({}), ": belongs to user 4711, and neither to you nor to root; it is passed over") << "root's too";
 }
 
 }  // namespace

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "profile/perf_data/build_id.h"
 #include "profile/perf_data/perf_data.h"
 #include "profile/perf_data/perf_data_reader.h"
-#include "profile/symbols/jit_map.h"
 #include "profile/symbols/kernel_symbols.h"
 
 namespace zs::profile {
@@ -83,7 +83,7 @@ Dso* Symbolizer::dso_of(const Image& image) {
     made->is_jit = image.jit_pid != 0;
     made->number = static_cast<std::uint32_t>(dsos_.size());
     if (made->is_jit) {
-      read_jit_map(path, made->jit_symbols);
+      made->jit_symbols = parse_jit_map(jit_map_of(image.jit_pid));
     } else {
       made->image = open_image(image);
     }
@@ -97,6 +97,22 @@ Dso* Symbolizer::dso_of(const Image& image) {
 void Symbolizer::expect(const PerfDataReader& recording) {
   kernel_release_ = recording.description().machine.os_release;
   for (const auto& row : recording.build_ids()) expect(row.path, row.id);
+  for (const ProcessBytes& map : recording.notes().jit_maps())
+    jit_maps_[map.pid] = {reinterpret_cast<const char*>(map.bytes.data()), map.bytes.size()};
+  has_all_jit_maps_ =
+      recording.finished() && std::ranges::find(recording.description().notes, Note{"back end", "software PMU"}) !=
+                                  recording.description().notes.end();
+  // A second, because that is what the file's time is told to.
+  if (recording.captured_at() != 0) jit_times_.made_until = (recording.captured_at() + 1) * 1'000'000'000;
+}
+
+std::string Symbolizer::jit_map_of(std::int32_t pid) {
+  if (const auto kept = jit_maps_.find(pid); kept != jit_maps_.end()) return kept->second;
+  if (has_all_jit_maps_) return "";
+  std::string problem;
+  auto text = read_jit_map(jit_map_path(pid), jit_times_, problem);
+  if (!problem.empty()) remarks_.push_back(std::move(problem));
+  return text ? *std::move(text) : std::string();
 }
 
 /// Read once, by the first mapping of the kernel itself that is asked for.

@@ -16,6 +16,7 @@
 #include "profile/perf_data/address_space.h"
 #include "profile/perf_data/addresses.h"
 #include "profile/symbols/elf_image.h"
+#include "profile/symbols/jit_map.h"
 #include "profile/symbols/symbol_table.h"
 
 namespace zs::profile {
@@ -60,7 +61,7 @@ class Symbolizer {
 
   /// Build-ids of files whose mappings carry none (the BUILD_ID feature), by path.
   void expect(const std::string& path, const BuildId& id) { expected_[path] = id; }
-  /// All that a recording says of that, and which kernel it is of.
+  /// All that a recording says of that, which kernel it is of, and how its compiled code is named.
   void expect(const PerfDataReader& recording);
 
   Location locate(const AddressSpaces& spaces, std::int32_t pid, std::uint64_t address, std::uint16_t cpumode = 2);
@@ -80,6 +81,7 @@ class Symbolizer {
 
  private:
   std::unique_ptr<ElfImage> open_image(const Image& image);
+  std::string jit_map_of(std::int32_t pid);
   Dso* kernel_dso_of(const Mapping& mapping, const AddressSpaces& spaces);
   const SymbolTable* kernel_symbols(const Mapping& mapping, const AddressSpaces& spaces);
 
@@ -89,6 +91,9 @@ class Symbolizer {
   std::unordered_map<std::string, BuildId> expected_;
   Names names_;
   std::vector<std::string> remarks_;
+  std::unordered_map<std::int32_t, std::string> jit_maps_;  // that the recording has, by process
+  bool has_all_jit_maps_ = false;
+  JitMapTimes jit_times_;
   std::string kernel_release_;
   std::optional<SymbolTable> kernel_symbols_;
 };
