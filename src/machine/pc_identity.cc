@@ -125,8 +125,6 @@ constexpr std::uint64_t kAll = ~std::uint64_t{0};
 constexpr PlainMsr kPlainMsrs[] = {
     {0x017, 0x017, 0, 0, Intel},                      // IA32_PLATFORM_ID
     {0x03A, 0x03A, 1, 0, Intel},                      // IA32_FEATURE_CONTROL: locked, nothing enabled
-    {0x048, 0x048, 0, 7},                      // IA32_SPEC_CTRL
-    {0x049, 0x049, 0, 1},                      // IA32_PRED_CMD: no predictor to clear yet
     {0x079, 0x079, 0, kAll, Intel},                   // IA32_BIOS_UPDT_TRIG
     {0x08B, 0x08B, 0, kAll},                   // IA32_BIOS_SIGN_ID
     {0x0CE, 0x0CE, kTscTicksPerBusTick << 8, 0, Intel},  // MSR_PLATFORM_INFO: ratio of TSC and bus clock

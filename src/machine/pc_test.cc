@@ -92,6 +92,13 @@ TEST(Pc, HasTheTestDeviceOfQemu) {
   EXPECT_EQ(word, written);
 }
 
+// IA32_SPEC_CTRL and IA32_PRED_CMD come with CPUID.7.EDX[26].
+TEST(Pc, HasNoMsrsOfAFeatureThatCpuidDoesNotOffer) {
+  const auto pc = boot({0xF4});
+  std::uint64_t value = 0;
+  for (const std::uint32_t msr : {0x48u, 0x49u}) EXPECT_FALSE(pc->rdmsr(msr, value)) << msr;
+}
+
 TEST(Pc, TheSleepingStateOfAcpiTurnsItOff) {
   // mov dx, 605h; mov al, 34h; out dx, al
   EXPECT_EQ(boot({0xBA, 0x05, 0x06, 0xB0, 0x34, 0xEE})->run(100).kind, PcStopKind::PowerOff);
