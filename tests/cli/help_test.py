@@ -93,7 +93,8 @@ class Help(unittest.TestCase):
                     if choice.isupper():
                         continue
                     words = ["-I", "10i"] if name == "--format" else ["--image", "/nonexistent"] if verb == "boot" else []
-                    outcome = tool.run(*verb.split(), *words, name, choice, *(["/nonexistent"] if verb == "plot" else []))
+                    last = {"plot": ["/nonexistent"], "linux": ["--kernel", "/nonexistent", "--", "true"]}.get(verb, [])
+                    outcome = tool.run(*verb.split(), *words, name, choice, *last)
                     seen += 1
                     with self.subTest(verb=verb, option=name, choice=choice):
                         self.assertRegex(outcome.err, "no program to|cannot open|/nonexistent|not modelled at --detail|no event needs the model|exclude each other|"

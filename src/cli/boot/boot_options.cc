@@ -61,8 +61,8 @@ std::optional<std::uint64_t> parse_address(std::string_view text) {
 void add_detail_option(CommandLine& line, std::string& detail) {
   line.value(
       "--detail", detail, "exact|complete",
-      "complete: caches, branch prediction and cycles of the CPU model, some 30 times slower (default: exact, an "
-      "instruction is a cycle)");
+      "complete: instructions go through the model of the CPU's core, which costs some 30 times as much\n"
+      "(default: exact, each takes a cycle)");
 }
 
 std::optional<int> parse_boot(const Arguments& arguments, BootWords& words) {
