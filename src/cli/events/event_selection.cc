@@ -7,7 +7,6 @@
 #include "cli/command/say.h"
 #include "cli/events/host_model.h"
 #include "cli/events/pfm_names.h"
-#include "session/driver/adaptive_period.h"
 #include "session/driver/ibs_sampler.h"
 #include "session/driver/pmu_driver.h"
 
@@ -17,13 +16,6 @@ namespace {
 using session::EventKind;
 using session::EventSpec;
 using session::ParsedEvent;
-
-/// Whether every few instructions have it, of any program and in any of its parts: a loop may do without a store.
-bool is_frequent(const ParsedEvent& event) {
-  if (is_ibs(event.kind)) return true;
-  if (event.select.has(arch::PerfEvtSel::cmask) || event.select.has(arch::PerfEvtSel::edge)) return false;
-  return event.tick != arch::Tick::None || event.meaning == &arch::kInstructions || event.meaning == &arch::kBranches;
-}
 
 Result<void> set_sampling(EventSpec& spec, const ParsedEvent& event, const SamplingDefaults& defaults,
                           const arch::CpuModel& model) {
@@ -56,7 +48,6 @@ Result<void> set_sampling(EventSpec& spec, const ParsedEvent& event, const Sampl
                  "-c 1 samples every event"};
   }
   spec.frequency = static_cast<std::uint32_t>(frequency);
-  if (!by_period && is_frequent(event)) spec.period = session::AdaptivePeriod::first_of_frequent(frequency);
   return {};
 }
 
