@@ -59,10 +59,9 @@ std::optional<std::uint64_t> parse_address(std::string_view text) {
 }  // namespace
 
 void add_detail_option(CommandLine& line, std::string& detail) {
-  line.value(
-      "--detail", detail, "exact|complete",
-      "complete: instructions go through the model of the CPU's core, which costs some 30 times as much\n"
-      "(default: exact, each takes a cycle)");
+  line.value("--detail", detail, "exact|complete",
+             "complete: instructions go through the model of the CPU's core, which costs some 30 times as much\n"
+             "(default: exact, each takes a cycle)");
 }
 
 std::optional<int> parse_boot(const Arguments& arguments, BootWords& words) {
