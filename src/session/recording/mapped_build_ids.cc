@@ -5,30 +5,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <span>
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/elf_notes.h"
 
 namespace zs::session {
 namespace {
 
-/// source: System V ABI, "Note Section"; NT_GNU_BUILD_ID is binutils'.
-std::string id_in_notes(Bytes notes, std::uint64_t alignment) {
-  ByteReader in(notes);
-  const auto skip_padding = [&](std::uint64_t size) { in.skip((alignment - size % alignment) % alignment); };
-  while (in.remaining() >= sizeof(Elf64_Nhdr)) {
-    const auto note = in.read<Elf64_Nhdr>();
-    const Bytes name = in.take(note.n_namesz);
-    skip_padding(sizeof note + note.n_namesz);
-    const Bytes id = in.take(note.n_descsz);
-    skip_padding(note.n_descsz);
-    if (note.n_type != NT_GNU_BUILD_ID || name.size() != sizeof "GNU" || id.empty()) continue;
-    if (std::memcmp(name.data(), "GNU", name.size()) == 0)
-      return {reinterpret_cast<const char*>(id.data()), std::min<std::size_t>(id.size(), 20)};
-  }
-  return "";
-}
+constexpr std::size_t kLongestBuildId = 20;  // that a record of perf.data holds
 
 }  // namespace
 
@@ -62,11 +47,12 @@ std::string MappedBuildIds::read(const Beginning& file) {
     const auto part = in.read<Elf64_Phdr>();
     if (!in.ok()) break;
     if (part.p_type != PT_NOTE) continue;
-    const std::uint64_t alignment = part.p_align == 8 ? 8 : 4;
     const bool is_here = part.p_offset <= head.size() && part.p_filesz <= head.size() - part.p_offset;
-    std::string id = is_here ? id_in_notes(Bytes(head).subspan(part.p_offset, part.p_filesz), alignment)
-                             : id_in_notes(bytes_at(part.p_offset, part.p_filesz), alignment);
-    if (!id.empty()) return id;
+    const std::vector<std::byte> elsewhere =
+        is_here ? std::vector<std::byte>() : bytes_at(part.p_offset, part.p_filesz);
+    const Bytes notes = is_here ? Bytes(head).subspan(part.p_offset, part.p_filesz) : Bytes(elsewhere);
+    const Bytes id = build_id_in(notes, part.p_align == 8 ? 8 : 4);
+    if (!id.empty()) return {reinterpret_cast<const char*>(id.data()), std::min(id.size(), kLongestBuildId)};
   }
   return "";
 }
