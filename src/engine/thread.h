@@ -37,6 +37,8 @@ constexpr std::uint64_t signal_bit(int signal) { return std::uint64_t{1} << (sig
 /// Raised by instructions; never really blocked, because the engine needs its own faults.
 inline constexpr std::uint64_t kSynchronousSignals =
     signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGFPE) | signal_bit(SIGILL) | signal_bit(SIGTRAP);
+/// What no mask keeps.
+inline constexpr std::uint64_t kNeverBlocked = signal_bit(SIGKILL) | signal_bit(SIGSTOP);
 constexpr bool is_synchronous(int signal) { return (signal_bit(signal) & kSynchronousSignals) != 0; }
 
 /// By number, from 1 on. Processes made with CLONE_SIGHAND share them.

@@ -19,8 +19,6 @@ namespace {
 
 /// Nobody else sends SIGTRAP with this. Negative, as the kernel wants it of a process that is not its receiver.
 constexpr int kRequest = -0x5A53;
-/// What a thread has blocked that blocks what can be blocked.
-constexpr std::uint64_t kAllHeld = ~(std::uint64_t{1} << (SIGKILL - 1) | std::uint64_t{1} << (SIGSTOP - 1));
 
 /// What /proc/PID/status says behind `name`, "State:\t" say; "": nothing.
 std::string status_of(const std::string& pid, const char* name) {
@@ -54,7 +52,7 @@ bool NativeRest::ask(std::int32_t tid) {
   if (!is_translated(tid) || state.starts_with('T')) return true;
   const bool slept = state.starts_with('S');
   const auto on_its_way = [&] {
-    return is_translated(tid) || std::strtoull(status_of(pid, "SigBlk:\t").c_str(), nullptr, 16) == kAllHeld ||
+    return is_translated(tid) || std::strtoull(status_of(pid, "SigBlk:\t").c_str(), nullptr, 16) == ~kNeverBlocked ||
            (slept && status_of(pid, "State:\t").starts_with('R'));
   };
   if (std::atoi(status_of(pid, "Threads:\t").c_str()) == 1) {  // a call of others would be interrupted for nothing

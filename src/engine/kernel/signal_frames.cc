@@ -190,7 +190,7 @@ bool SignalFrames::restore() {
   if (!on_alternate_stack(run_.gpr(kRsp))) {
     change(thread.alternate, {reinterpret_cast<void*>(frame.uc.stack.sp), frame.uc.stack.flags, frame.uc.stack.size});
   }
-  thread.mask = frame.uc.mask & ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
+  thread.mask = frame.uc.mask & ~kNeverBlocked;
   return true;
 }
 

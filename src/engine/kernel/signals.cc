@@ -213,7 +213,7 @@ void Signals::deliver(int signal, const siginfo_t& info, const Fault* fault) {
   thread.mask = thread.mask_in_force() | chosen.mask;
   thread.has_temporary_mask = false;
   if ((chosen.flags & SA_NODEFER) == 0) thread.mask |= signal_bit(signal);
-  thread.mask &= ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
+  thread.mask &= ~kNeverBlocked;
   gate_.settle();
 }
 
@@ -243,7 +243,7 @@ long Signals::set_action(int signal, std::uint64_t action, std::uint64_t old, st
   KernelSigaction& current = (*run_.thread->process->actions)[signal];
   const KernelSigaction before = current;
   if (action != 0) {
-    wanted.mask &= ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
+    wanted.mask &= ~kNeverBlocked;
     wanted.flags &= kActionFlags;
     current = wanted;
     install(signal, current);
@@ -267,7 +267,7 @@ long Signals::set_mask(int how, std::uint64_t set, std::uint64_t old, std::uint6
       case SIG_SETMASK: wanted = *given; break;
       default: return -EINVAL;
     }
-    wanted &= ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
+    wanted &= ~kNeverBlocked;
     // What came before is delivered before: once this returns, nothing that it blocks may be.
     if (!gate_.change(wanted & ~kSynchronousSignals)) return kInterruptedBeforeStart;
     thread.mask = wanted;
@@ -288,7 +288,7 @@ long Signals::wait_with_mask(std::uint64_t mask, bool with_any_result, const std
   const bool holds = thread.process->seat != 0 || (thread.sent.load() & ~mask) != 0;
   if (holds && !gate_.hold()) return kInterruptedBeforeStart;
   if (holds) gate_.give_back_sent();
-  thread.temporary_mask = mask & ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
+  thread.temporary_mask = mask & ~kNeverBlocked;
   thread.has_temporary_mask = true;
   const long result = call();
   const std::uint32_t waits = thread.pending.load(std::memory_order_acquire);
