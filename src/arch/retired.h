@@ -146,4 +146,11 @@ struct EventMeaning {
   std::uint64_t (*of_signals)(const CoreSignals&) = nullptr;
 };
 
+/// Whether the signal is one of those that are counted.
+constexpr bool depends_on(const EventMeaning& meaning, CoreSignal signal) {
+  CoreSignals one;
+  one[signal] = 1;
+  return meaning.of_signals != nullptr && meaning.of_signals(one) != 0;
+}
+
 }  // namespace zs::arch

@@ -28,10 +28,7 @@ LastLevelCache::LastLevelCache() = default;
 LastLevelCache::~LastLevelCache() = default;
 
 bool LastLevelCache::counts(const arch::EventMeaning& event) {
-  if (event.of_signals == nullptr) return false;
-  arch::CoreSignals signals;
-  signals[CoreSignal::LlcReference] = signals[CoreSignal::LlcMiss] = 1;
-  return event.of_signals(signals) != 0;
+  return arch::depends_on(event, CoreSignal::LlcReference) || arch::depends_on(event, CoreSignal::LlcMiss);
 }
 
 void LastLevelCache::access(std::uint64_t physical) {

@@ -46,9 +46,7 @@ bool RetirementFeed::wants_each() const {
 void RetirementFeed::ask_core() {
   if (pmu_.wants_branches()) core_->remember_branches();
   const auto counts_latency = [](const arch::EventMeaning& event) {
-    arch::CoreSignals one;
-    one[arch::CoreSignal::LatencyLoads] = 1;
-    return event.of_signals != nullptr && event.of_signals(one) != 0;
+    return arch::depends_on(event, arch::CoreSignal::LatencyLoads);
   };
   if (std::ranges::any_of(pmu_.accumulators(ring_), counts_latency))
     core_->set_latency_threshold(static_cast<std::uint32_t>(pmu_.latency_threshold()));

@@ -108,9 +108,7 @@ constexpr Event exact(std::string_view name, std::uint16_t code, std::uint8_t um
 constexpr Event modelled(std::string_view name, std::uint16_t code, std::uint8_t umask, CounterSet counters,
                          Precise precise, const EventMeaning& meaning, std::string_view description = "") {
   Event event{name, "", code, umask, counters, precise, &meaning, description};
-  CoreSignals one;
-  one[CoreSignal::LatencyLoads] = 1;
-  if (meaning.of_signals(one) != 0) event.facility = Facility::LoadLatency;
+  if (depends_on(meaning, CoreSignal::LatencyLoads)) event.facility = Facility::LoadLatency;
   return event;
 }
 

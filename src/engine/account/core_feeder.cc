@@ -17,9 +17,7 @@ namespace {
 
 /// Whether it is an event of the load-latency facility.
 bool counts_latency(const arch::EventMeaning& meaning) {
-  arch::CoreSignals one;
-  one[arch::CoreSignal::LatencyLoads] = 1;
-  return meaning.of_signals != nullptr && meaning.of_signals(one) != 0;
+  return arch::depends_on(meaning, arch::CoreSignal::LatencyLoads);
 }
 
 }  // namespace

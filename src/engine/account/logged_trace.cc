@@ -17,12 +17,10 @@ arch::SignalSet watched_signals(const CountingMode& counting) {
   arch::SignalSet watched;
   watched.set();
   for (const arch::CoreSignal signal : arch::kIssueSignals) {
-    arch::CoreSignals one;
-    one[signal] = 1;
     bool counted = false;
     for (std::size_t accumulator = 0; accumulator < counting.accumulators->size(); ++accumulator)
-      counted |=
-          counting.accumulators->modelled(accumulator) && (*counting.accumulators)[accumulator].of_signals(one) != 0;
+      counted |= counting.accumulators->modelled(accumulator) &&
+                 arch::depends_on((*counting.accumulators)[accumulator], signal);
     watched[static_cast<std::size_t>(signal)] = counted;
   }
   return watched;

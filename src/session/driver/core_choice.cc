@@ -16,12 +16,6 @@ std::string cores_by_name() {
   return names;
 }
 
-bool depends_on(const arch::EventMeaning& meaning, arch::CoreSignal signal) {
-  arch::CoreSignals only;
-  only[signal] = 1;
-  return meaning.of_signals(only) != 0;
-}
-
 namespace {
 
 /// How far a core is replayed ahead of the others. source: docs/models/machine.md: from 1 to 100,000 the sharing is the

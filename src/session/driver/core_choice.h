@@ -20,9 +20,6 @@ const uarch::CoreModel* core_of(const arch::CpuModel& model);
 /// "haswell, skylake-server, ...": the CPU models that have one.
 std::string cores_by_name();
 
-/// Whether the signal is one of those that are counted.
-bool depends_on(const arch::EventMeaning& meaning, arch::CoreSignal signal);
-
 /// The least that counts what is meant: a sum of signals, or time.
 Detail least_detail(const arch::EventMeaning* meaning, arch::Tick tick);
 

@@ -51,7 +51,7 @@ WarmUpError warm_up_error(const EventSpec& event, const arch::CpuModel& model) {
   std::optional<WarmUpError> error;
   for (const SignalRow& row : kSignalRows) {
     for (auto at = static_cast<std::size_t>(row.first); at <= static_cast<std::size_t>(row.last); ++at) {
-      if (!depends_on(*meaning, static_cast<CoreSignal>(at))) continue;
+      if (!arch::depends_on(*meaning, static_cast<CoreSignal>(at))) continue;
       if (!error) error = row.error;
       error->share = std::min(error->share, row.error.share);
       error->per_instruction = std::max(error->per_instruction, row.error.per_instruction);
