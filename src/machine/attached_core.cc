@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "arch/core_feed.h"
 #include "isa/decode.h"
@@ -85,8 +86,7 @@ const AttachedCore::Shape* AttachedCore::shape_of(Shape& seen) {
   return newest_[seen.pc % kNewest] = &shapes_.emplace(seen.pc, seen)->second;
 }
 
-void AttachedCore::retire(Vcpu& cpu, arch::Retired& retired, std::span<const MemoryAccess> accesses) {
-  using enum arch::CoreSignal;
+void AttachedCore::retire(Vcpu& cpu, bool code64, arch::Retired& retired, std::span<const MemoryAccess> accesses) {
   Shape seen{.pc = retired.ip, .target = retired.next_ip, .taken = retired.taken};
   const std::size_t here = std::min<std::size_t>(seen.bytes.size(), kPageBytes - retired.ip % kPageBytes);
   const auto bytes = std::as_writable_bytes(std::span(seen.bytes));
@@ -110,9 +110,7 @@ void AttachedCore::retire(Vcpu& cpu, arch::Retired& retired, std::span<const Mem
     seen.sizes[seen.accesses++] = static_cast<std::uint16_t>(access.bytes | (access.write ? kStored : 0));
   }
 
-  const bool long_code = (cpu.efer() >> 10 & 1) != 0 && cpu.segment(kCs).long_code();
-  before_ = total_;
-  const Shape* const shape = readable && long_code ? shape_of(seen) : nullptr;
+  const Shape* const shape = readable && code64 ? shape_of(seen) : nullptr;
   if (shape != nullptr) {
     const arch::PathRun run{.path = shape->path, .slots = 0, .next = retired.next_ip};
     thread_->run({&run, 1}, {.slots = slots.data(), .fs = 0, .gs = 0, .listed = {}});
@@ -123,9 +121,10 @@ void AttachedCore::retire(Vcpu& cpu, arch::Retired& retired, std::span<const Mem
   } else {
     ++untold_;
   }
-  total_ = thread_->signals();
-  total_[Cycles] += untold_;
-  for (std::size_t n = 0; n < arch::kCoreSignals; ++n) added_.counts[n] = total_.counts[n] - before_.counts[n];
+  arch::CoreSignals now = thread_->signals();
+  now[arch::CoreSignal::Cycles] += untold_;
+  for (std::size_t n = 0; n < arch::kCoreSignals; ++n)
+    added_.counts[n] = now.counts[n] - std::exchange(total_.counts[n], now.counts[n]);
   retired.signals = &added_;
 }
 

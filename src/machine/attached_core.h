@@ -1,10 +1,10 @@
 // The processor's core as `uarch` models it, beside the interpreter: it is told each instruction of 64-bit code that
 // retires, and says where the data came from, what was mispredicted and how many cycles have passed.
-// chosen: user addresses are told apart by the page table that was in use (the register CR3), so that processes do not
-// share lines or translations; what the kernel remaps within one of them keeps its lines. Instructions of other modes
-// take a cycle each and touch nothing.
-// Left out: page walks of the kernel's own making (INVLPG, MOV to CR3 flush nothing), interrupts' effect on the front
-// end, gathers (the PC has no AVX), prefetch instructions (they run as NOPs).
+// chosen: addresses of data in the lower half are told apart by the page table that was in use (the register CR3), so
+// that processes share none; code at the same address is shared. What the kernel maps elsewhere within a process keeps
+// its lines. Instructions of other modes take a cycle each and touch nothing.
+// Left out: INVLPG and MOV to CR3 flush no TLB, interrupts do not disturb the front end, prefetch instructions fetch
+// nothing.
 #pragma once
 
 #include <array>
@@ -36,9 +36,10 @@ class AttachedCore {
 
   /// The instruction `retired` has just run in `cpu`. Fills in what only a core model knows; its signals are good until
   /// the next call.
+  /// code64    it is 64-bit code
   /// accesses  in its order; of a REP string instruction, those of the first elements
-  void retire(Vcpu& cpu, arch::Retired& retired, std::span<const MemoryAccess> accesses);
-  /// Totals of all that was told; cycles and slots of instructions that were not are among them.
+  void retire(Vcpu& cpu, bool code64, arch::Retired& retired, std::span<const MemoryAccess> accesses);
+  /// Totals, with the cycles of instructions of other modes.
   const arch::CoreSignals& signals() const { return total_; }
 
   /// As CoreFeed has them.
@@ -68,8 +69,8 @@ class AttachedCore {
   std::unordered_multimap<std::uint64_t, Shape> shapes_;     // by address
   std::vector<const Shape*> newest_;                         // of those with the same low bits of the address; or null
   std::unordered_map<std::uint64_t, std::uint64_t> spaces_;  // numbers of page tables, by CR3
-  arch::CoreSignals total_, before_, added_;
-  std::uint64_t untold_ = 0;  // instructions
+  arch::CoreSignals total_, added_;                          // added_: by the newest instruction
+  std::uint64_t untold_ = 0;                                 // instructions that the core was not told of
 };
 
 }  // namespace zs::machine

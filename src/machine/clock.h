@@ -1,9 +1,9 @@
 // The one clock of the virtual PC. Retired instructions move it; everything that tells time reads it: the time-stamp
 // counter, the APIC timer, the 8254, the real-time clock and the PMU's cycle events. Host time is nowhere in it.
 //
-// The cycle model is one declared constant: each retired instruction takes kCyclesPerInstruction core cycles. A REP
-// string instruction is one instruction. An access to a port takes kPortTicks more, which the core waits. Halted, the
-// clock jumps to the next thing that can happen.
+// Where no core model is attached (attached_core.h), each retired instruction takes kCyclesPerInstruction core cycles.
+// A REP string instruction is one instruction. An access to a port takes kPortTicks more, which the core waits. Halted,
+// the clock jumps to the next thing that can happen.
 #pragma once
 
 #include <cstdint>

@@ -174,7 +174,7 @@ void RetirementFeed::retired(const arch::Retired& retired, const arch::RegisterF
     entered.mispredicted = entering_.mispredicted;
     has_entering_ = false;
   }
-  if (core_ != nullptr) core_->retire(*cpu_, entered, accesses);
+  if (core_ != nullptr) core_->retire(*cpu_, pmu_.mode().code64, entered, accesses);
   if (caching_) {
     signals_ = cache_.take_signals();
     entered.signals = &signals_;

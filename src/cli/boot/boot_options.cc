@@ -60,7 +60,7 @@ std::optional<std::uint64_t> parse_address(std::string_view text) {
 
 void add_detail_option(CommandLine& line, std::string& detail) {
   line.value("--detail", detail, "exact|complete",
-             "complete: instructions go through the model of the CPU's core, which costs some 30 times as much\n"
+             "complete: instructions go through the model of the CPU's core, which costs some 80 times as much\n"
              "(default: exact, each takes a cycle)");
 }
 

@@ -72,7 +72,7 @@ std::optional<int> parse_linux(const Arguments& arguments, LinuxWords& words, st
   line.number("--max-instructions", words.max_instructions, 1, "N", "Stop after so many instructions, with status 124");
   line.note(
       "The guest has the command, the files that its words name, perf, and the libraries of all these, each where it\n"
-      "lies here. Its time is counted in instructions: two runs are the same to the byte.");
+      "lies here. Its time is that of the PC: two runs are the same to the byte.");
   line.exit_statuses(kLinuxStatuses);
   if (const auto done = line.parse(arguments)) return done;
   command = line.program();
