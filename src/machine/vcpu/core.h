@@ -140,7 +140,7 @@ struct Core {
   std::unique_ptr<Tlbs> tlbs;
   TlbEntry* walked_tlb = nullptr;  // user or supervisor, whatever is watched
   DecodedPages decoded;
-  Insn scratch;  // an instruction that crosses a page: decoded each time
+  std::array<Insn, 2> scratch;  // an instruction that crosses a page, decoded each time, and none behind it
   std::uint64_t physical_mask = 0;
   bool has_1g_pages = false, has_nx = false;
 
@@ -278,9 +278,13 @@ struct Core {
   void flush_page(std::uint64_t linear);
 
   // ================================================================================================ fetch.cc
-  const Insn* fetch() {
+  /// before  the record of the instruction that ran last: most often the wanted one lies behind it, and its address
+  ///         does not wait for that of the instruction
+  const Insn* fetch(const Insn* before) {
     const std::uint64_t offset = regs[kIp] - code.first_ip;
     if (offset < code.bytes) [[likely]] {
+      if (before[1].offset == offset) [[likely]]
+        return before + 1;
       if (const Insn* insn = code.page->find(static_cast<unsigned>(offset))) [[likely]]
         return insn;
     }

@@ -6,27 +6,34 @@ namespace zs::machine::vcpu {
 
 const Insn* DecodedPage::add(unsigned offset, const Insn& insn) {
   if (insns_.size() >= kMost) clear();
-  slots_[offset] = static_cast<std::uint16_t>(insns_.size());
-  insns_.push_back(insn);
-  return &insns_.back();
+  const std::size_t slot = insns_.size() - 1;
+  slots_[offset] = static_cast<std::uint16_t>(slot);
+  insns_.back() = insn;
+  insns_.back().offset = static_cast<std::uint16_t>(offset);
+  insns_.push_back({});
+  return &insns_[slot];
 }
 
 void DecodedPage::drop(unsigned first, unsigned bytes) {
   if (first == 0 && bytes >= kPageBytes) {
     slots_.fill(0);
+    for (Insn& insn : insns_) insn.offset = Insn::kNowhere;
     return;
   }
   const unsigned from = first >= 14 ? first - 14 : 0;
   const unsigned end = std::min<unsigned>(first + bytes, kPageBytes);
   for (unsigned offset = from; offset < end; ++offset) {
     const std::uint16_t slot = slots_[offset];
-    if (slot != 0 && offset + insns_[slot].length > first) slots_[offset] = 0;
+    if (slot != 0 && offset + insns_[slot].length > first) {
+      slots_[offset] = 0;
+      insns_[slot].offset = Insn::kNowhere;
+    }
   }
 }
 
 void DecodedPage::clear() {
   slots_.fill(0);
-  insns_.resize(1);
+  insns_.assign(2, {});
 }
 
 DecodedPage& DecodedPages::page(std::uint64_t physical, Mode mode) {

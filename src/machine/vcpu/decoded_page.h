@@ -20,7 +20,7 @@ class DecodedPage {
     const std::uint16_t slot = slots_[offset];
     return slot != 0 ? &insns_[slot] : nullptr;
   }
-  /// The record is valid until the next add().
+  /// The record is valid until the next add(); one follows it, that of the next instruction or of none.
   const Insn* add(unsigned offset, const Insn& insn);
   /// Drops instructions that have a byte in [first, first + bytes).
   void drop(unsigned first, unsigned bytes);
@@ -29,7 +29,7 @@ class DecodedPage {
  private:
   static constexpr std::size_t kMost = 16384;  // with those dropped since; then all are forgotten
   std::array<std::uint16_t, kPageBytes> slots_{};
-  std::vector<Insn> insns_{Insn{}};
+  std::vector<Insn> insns_{Insn{}, Insn{}};  // the first is none, the last follows those that are decoded
 };
 
 /// All of them, by physical page.

@@ -13,7 +13,7 @@ namespace {
 /// One instruction, without what happens between instructions.
 void step(Vcpu& cpu) {
   vcpu::Core& c = cpu.core();
-  const vcpu::Insn* insn = c.fetch();
+  const vcpu::Insn* insn = c.fetch(c.scratch.data());
   c.next_ip = (c.regs[vcpu::kIp] + insn->length) & c.ip_mask;
   insn->run(c, *insn);
   c.regs[vcpu::kIp] = c.next_ip;

@@ -80,13 +80,13 @@ const Insn* Core::fetch_slow() {
     }
     lowered = lower(*this, std::span(bytes.data(), available + more), mode);
     if (lowered.outcome == Lowered::Outcome::Incomplete) raise_gp();
-    scratch = lowered.insn;
-    return &scratch;
+    scratch[0] = lowered.insn;
+    return scratch.data();
   }
   if (watched_place) monitor.put_in_front(linear, lowered.insn);
   if (!entry.memory) {
-    scratch = lowered.insn;
-    return &scratch;
+    scratch[0] = lowered.insn;
+    return scratch.data();
   }
   decoded.mark(physical, offset, lowered.insn.length);
   return decoded.page(physical, mode).add(offset, lowered.insn);

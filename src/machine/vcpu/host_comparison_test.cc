@@ -377,7 +377,7 @@ class Comparison {
     vcpu::Core& core = machine_.cpu->core();
     try {
       do {
-        const vcpu::Insn* insn = core.fetch();
+        const vcpu::Insn* insn = core.fetch(core.scratch.data());
         core.next_ip = (core.regs[vcpu::kIp] + insn->length) & core.ip_mask;
         insn->run(core, *insn);
         core.regs[vcpu::kIp] = core.next_ip;

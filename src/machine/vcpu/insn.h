@@ -23,12 +23,14 @@ inline constexpr std::uint8_t kIp = 17;          // address of the instruction t
 enum class Rep : std::uint8_t { None, RepOrRepe, Repne };
 
 struct Insn {
+  static constexpr std::uint16_t kNowhere = 0xFFFF;
   Handler run = nullptr;
   std::uint64_t imm = 0;       // immediate (sign-extended), branch displacement, offset of a far pointer
   std::uint64_t disp = 0;      // of the memory operand; ip-relative ones include the instruction's length
   const void* code = nullptr;  // host code or table that `run` uses
   std::uint16_t facts = 0;     // row of Core::facts; 0: a REP string instruction, whose counts are not known before
   std::uint16_t selector = 0;  // of a far pointer
+  std::uint16_t offset = kNowhere;  // where in its page it begins, while its page knows it
   std::uint8_t length = 0;
   std::uint8_t base = kNoRegister, index = kNoRegister, scale = 0;  // scale: shift count
   std::uint8_t address_shift = 0;  // 0, 32, 48: bits of an address that address size cuts off

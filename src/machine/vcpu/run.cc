@@ -107,8 +107,9 @@ void Core::retire_one(std::uint16_t row, unsigned level, std::uint64_t from) {
 
 template <Watch::Retirements R, bool Branches>
 void Core::spin() {
+  const Insn* insn = scratch.data();
   do {
-    const Insn* const insn = fetch();
+    insn = fetch(insn);
     next_ip = (regs[kIp] + insn->length) & ip_mask;
     [[maybe_unused]] unsigned level = 0;
     [[maybe_unused]] std::uint64_t from = 0;
