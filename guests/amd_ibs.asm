@@ -1,6 +1,6 @@
 ; Instruction-based sampling: every so many ops one is tagged, and its registers say what it did. Each instruction is one op here, and
-; nothing tells of caches. Nothing is counted until software clears IbsOpVal. The interrupt comes through the entry of the counters: this
-; APIC has no extended ones.
+; nothing tells of caches. Nothing is counted until software clears IbsOpVal. The interrupt comes by entry 0 of the APIC's extended ones,
+; which IBS_CTL names.
 ; source: PPR of family 19H model 61H, MSRC001_1033 to MSRC001_103B; APM vol. 3, function 8000001BH.
 ; The WRMSR at 8FFEH is number 1, so the 159th NOP behind it is number 160. It begins anew at 2, the first of the random numbers. Later
 ; ones begin at 158: the WRMSR is number 159, and what follows it is tagged.
@@ -42,7 +42,7 @@ start:  enter_flat32
         set_gate 13, protection, 0x8E00
         set_gate PMI_VECTOR, pmi, 0x8E00
         apic_set APIC_SVR, 0x1FF
-        apic_set APIC_LVT_PC, PMI_VECTOR
+        apic_set APIC_EXTENDED_LVT, PMI_VECTOR
         sti
 
         mov eax, 0x80000001

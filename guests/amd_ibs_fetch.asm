@@ -40,7 +40,7 @@ start:  enter_flat32
         set_gate 13, protection, 0x8E00
         set_gate PMI_VECTOR, pmi, 0x8E00
         apic_set APIC_SVR, 0x1FF
-        apic_set APIC_LVT_PC, PMI_VECTOR
+        apic_set APIC_EXTENDED_LVT, PMI_VECTOR
         sti
 
         mov eax, 0x8000001B

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arch/cpu_model.h"
+#include "arch/ibs.h"
 #include "machine/boot/acpi_tables.h"
 #include "machine/boot/bios.h"
 #include "machine/boot/hand_over.h"
@@ -65,7 +66,8 @@ class Pc::Impl : public InterruptSource,
         local_apic_(*this, clock_, pic_,
                     {.x2apic = config_.cpu->x2apic,
                      .tsc_deadline = config_.cpu->tsc_deadline,
-                     .pmi_masks = config_.cpu->vendor == arch::Vendor::Intel}),
+                     .pmi_masks = config_.cpu->vendor == arch::Vendor::Intel,
+                     .extended = config_.cpu->vendor == arch::Vendor::Amd}),
         io_apic_(local_apic_),
         irqs_(pic_, io_apic_, local_apic_),
         pit_(clock_, irqs_),
@@ -341,6 +343,10 @@ class Pc::Impl : public InterruptSource,
   void request_pmi() override {
     if (config_.pmi_requested) config_.pmi_requested();
     local_apic_.request_pmi();
+  }
+  void request_ibs() override {
+    if (config_.pmi_requested) config_.pmi_requested();
+    local_apic_.request_extended(arch::kIbsControlStart & 0xF);
   }
 
   PcConfig config_;

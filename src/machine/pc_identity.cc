@@ -50,7 +50,7 @@ constexpr std::uint32_t kClflushLine = 8 << 8;  // in 8 bytes
 }  // namespace leaf1
 
 namespace leaf81 {
-enum Ecx : std::uint32_t { kLahf = 1u << 0, kTopologyExtensions = 1u << 22 };
+enum Ecx : std::uint32_t { kLahf = 1u << 0, kExtendedApic = 1u << 3, kTopologyExtensions = 1u << 22 };
 enum Edx : std::uint32_t {
   kSyscall = 1u << 11,
   kNx = 1u << 20,
@@ -146,6 +146,7 @@ constexpr PlainMsr kPlainMsrs[] = {
     {0x2FF, 0x2FF, 0xC06, 0xCFF},                  // IA32_MTRR_DEF_TYPE
     {0xC0010010, 0xC0010010, 0, kAll, Amd},        // SYSCFG
     {0xC0010015, 0xC0010015, 1 << 24, kAll, Amd},  // HWCR: the TSC runs at the frequency of P0
+    {0xC001001F, 0xC001001F, 0, kAll, Amd},        // NB_CFG
 };
 // clang-format on
 
@@ -187,7 +188,8 @@ CpuidResult PcCpuid::cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
       if (amd) result = {last_extended, letters(vendor, 0), letters(vendor, 8), letters(vendor, 4)};
       break;
     case kExtended + 1:
-      result = {amd ? model_.signature : 0, 0, leaf81::kLahf | (amd ? leaf81::kTopologyExtensions : 0u),
+      result = {amd ? model_.signature : 0, 0,
+                leaf81::kLahf | (amd ? leaf81::kExtendedApic | leaf81::kTopologyExtensions : 0u),
                 leaf81::kSyscall | leaf81::kNx | leaf81::kPage1G | leaf81::kRdtscp | leaf81::kLm};
       break;
     case kExtended + 2:

@@ -25,6 +25,9 @@ class PmiSink {
  public:
   virtual ~PmiSink() = default;
   virtual void request_pmi() = 0;
+  /// Instruction-based sampling has a sample. Its interrupt goes by an entry of the APIC's extended ones, that which
+  /// IBS_CTL names; who has one line for everything hears of it there.
+  virtual void request_ibs() { request_pmi(); }
   /// No wire: an instruction made these counters overflow, which no register tells. Called before the interrupt that
   /// follows from it, if one does. What is of the nature of time has no such instruction.
   virtual void overflowed(arch::CounterSet /*counters*/, const arch::Retired& /*by*/) {}

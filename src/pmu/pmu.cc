@@ -405,7 +405,7 @@ void Pmu::Impl::retire(const arch::Retired& retired, const arch::RegisterFile& a
     take(step, retired, after);
   }
   if (ibs_.is_due() && ibs_.tag(retired)) [[unlikely]] {
-    pmi_.request_pmi();
+    pmi_.request_ibs();
   }
   // The BTS record comes after the PEBS record of the same instruction, and its interrupt after both.
   if (store_pmi && store_.store_branch(branch, debugctl_.has(DebugCtl::btint))) request_pmi();

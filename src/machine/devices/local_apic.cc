@@ -29,9 +29,14 @@ enum Register : std::uint32_t {
   kCurrentCount = 0x39,
   kDivide = 0x3E,
   kSelfIpi = 0x3F,
+  kExtendedFeature = 0x40,
+  kExtendedControl = 0x41,
+  kExtendedLvt = 0x50,
 };
 
 constexpr std::uint32_t kVersionValue = 0x15 | 5u << 16;  // integrated; the last LVT entry is number 5
+/// source: AMD64 Architecture Programmer's Manual vol. 2, "Extended APIC Registers".
+constexpr std::uint32_t kHasExtended = 1u << 31, kExtendedLvts = 4u << 16, kExtendedWritable = 0x107FF;
 constexpr std::uint32_t kSendIllegalVector = 1u << 5, kReceivedIllegalVector = 1u << 6, kIllegalRegister = 1u << 7;
 constexpr unsigned kFirstLegalVector = 16;
 constexpr std::uint32_t kLogical = 1u << 11, kLevelTriggered = 1u << 15;  // of an interrupt message
@@ -68,6 +73,7 @@ void LocalApic::init() {
   dfr_ = ~0u;
   esr_ = pending_errors_ = icr_low_ = icr_high_ = 0;
   lvt_.fill(kMasked);
+  extended_.fill(kMasked);
   irr_ = isr_ = tmr_ = {};
   timer_.reset();
   update_line();
@@ -170,6 +176,11 @@ void LocalApic::request_pmi() {
   deliver(static_cast<std::uint8_t>(entry), delivery_mode(entry));
 }
 
+void LocalApic::request_extended(unsigned entry) {
+  const std::uint32_t value = extended_[entry];
+  if ((value & kMasked) == 0) deliver(static_cast<std::uint8_t>(value), delivery_mode(value));
+}
+
 // ---- timer
 
 /// Whether or not its interrupt is masked.
@@ -195,6 +206,7 @@ void LocalApic::write_svr(std::uint32_t value) {
   svr_ = value & 0x1FF;
   if (!software_enabled()) {
     for (std::uint32_t& entry : lvt_) entry |= kMasked;
+    for (std::uint32_t& entry : extended_) entry |= kMasked;
   }
   update_line();
 }
@@ -268,9 +280,15 @@ bool LocalApic::read_register(std::uint32_t index, std::uint32_t& value) {
     value = lvt_[index - kLvtTimer];
     return true;
   }
+  if (features_.extended && index >= kExtendedLvt && index < kExtendedLvt + extended_.size()) {
+    value = extended_[index - kExtendedLvt];
+    return true;
+  }
   switch (index) {
     case kId: value = x2apic() ? id_ : id_ << 24; return true;
-    case kVersion: value = kVersionValue; return true;
+    case kVersion: value = kVersionValue | (features_.extended ? kHasExtended : 0); return true;
+    case kExtendedFeature: value = kExtendedLvts; return features_.extended;
+    case kExtendedControl: value = 0; return features_.extended;
     case kTpr: value = tpr_; return true;
     case kApr:
     case kRrd: value = 0; return !x2apic();
@@ -291,6 +309,10 @@ bool LocalApic::read_register(std::uint32_t index, std::uint32_t& value) {
 
 bool LocalApic::write_register(std::uint32_t index, std::uint32_t value) {
   if (index >= kLvtTimer && index <= kLvtError) return write_lvt(static_cast<Lvt>(index - kLvtTimer), value);
+  if (features_.extended && index >= kExtendedLvt && index < kExtendedLvt + extended_.size()) {
+    extended_[index - kExtendedLvt] = (value & kExtendedWritable) | (software_enabled() ? 0 : kMasked);
+    return true;
+  }
   switch (index) {
     case kId:
       if (x2apic()) return false;

@@ -34,7 +34,7 @@ class LocalApic : public TimedDevice {
  public:
   static constexpr std::uint64_t kBase = 0xFEE00000;
   static constexpr std::uint32_t kBaseMsr = 0x1B;
-  static constexpr std::uint32_t kFirstMsr = 0x800, kLastMsr = 0x83F;
+  static constexpr std::uint32_t kFirstMsr = 0x800, kLastMsr = 0x853;
   static constexpr std::uint32_t kTscDeadlineMsr = 0x6E0;
   static constexpr bool is_msr(std::uint32_t msr) {
     return msr == kBaseMsr || msr == kTscDeadlineMsr || (msr >= kFirstMsr && msr <= kLastMsr);
@@ -43,6 +43,7 @@ class LocalApic : public TimedDevice {
   /// What CPUID offers of it, and whether a PMI masks its LVT entry: Intel's does, AMD's does not.
   struct Features {
     bool x2apic = true, tsc_deadline = true, pmi_masks = true;
+    bool extended = false;  // AMD's registers from 400H on
   };
   LocalApic(CpuPins& pins, const Clock& clock, Pic& pic) : LocalApic(pins, clock, pic, Features{}) {}
   LocalApic(CpuPins& pins, const Clock& clock, Pic& pic, Features features);
@@ -71,6 +72,8 @@ class LocalApic : public TimedDevice {
 
   /// The performance counters' request.
   void request_pmi();
+  /// The request of an extended entry, 0 to 3.
+  void request_extended(unsigned entry);
   /// An interrupt message of the I/O APIC: vector, delivery mode, destination mode and trigger mode as its entries (and
   /// the interrupt command register) have them. returns whether it was for this processor
   bool take_message(std::uint32_t message, std::uint8_t destination);
@@ -138,6 +141,7 @@ class LocalApic : public TimedDevice {
   std::uint32_t id_ = 0, tpr_ = 0, svr_ = 0xFF, ldr_ = 0, dfr_ = ~0u, esr_ = 0, pending_errors_ = 0;
   std::uint32_t icr_low_ = 0, icr_high_ = 0;
   std::array<std::uint32_t, kLvts> lvt_{};
+  std::array<std::uint32_t, 4> extended_{};
   VectorSet irr_, isr_, tmr_;
   std::function<void(std::uint8_t)> end_of_level_ = [](std::uint8_t) {};
   ApicTimer timer_;

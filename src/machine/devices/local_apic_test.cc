@@ -235,5 +235,29 @@ TEST_F(LocalApicTest, The8259ReachesTheCpuWhileDisabledOrThroughLint0) {
   EXPECT_EQ(apic.acknowledge(), 0x09);
 }
 
+TEST_F(LocalApicTest, AmdsHasFourMoreEntriesAndOthersNone) {
+  enable();
+  apic.read(0x500);
+  apic.write(0x280, 0);
+  EXPECT_EQ(apic.read(0x280), 1u << 7) << "no such register";
+  LocalApic amds(pins, clock, pic, {.extended = true});
+  EXPECT_EQ(amds.read(0x30) >> 31, 1u);
+  EXPECT_EQ(amds.read(0x400) >> 16, 4u);
+  for (const std::uint32_t lvt : {0x500, 0x510, 0x520, 0x530}) EXPECT_EQ(amds.read(lvt), 0x10000u) << lvt;
+  amds.write(0xF0, 0x1FF);
+  amds.request_extended(1);
+  EXPECT_EQ(pins.nmis, 0) << "it is masked";
+  amds.write(0x510, 0xFFFE'0400);
+  EXPECT_EQ(amds.read(0x510), 0x400u);
+  amds.request_extended(1);
+  EXPECT_EQ(pins.nmis, 1);
+  EXPECT_EQ(amds.read(0x510), 0x400u) << "it is not masked by what it delivers";
+  amds.write(0x500, 0x41);
+  amds.request_extended(0);
+  EXPECT_EQ(amds.acknowledge(), 0x41);
+  amds.write(0xF0, 0xFF);
+  EXPECT_EQ(amds.read(0x510), 0x10400u);
+}
+
 }  // namespace
 }  // namespace zs::machine
