@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "machine/boot/memory_map.h"
 #include "machine/boot/multiboot2.h"
+#include "machine/boot/pvh.h"
 #include "machine/memory.h"
 
 namespace zs::machine {
@@ -323,13 +324,18 @@ Result<LoadedKernel> load_multiboot(const MultibootInput& input, PhysicalMemory&
   }
   LoadedKernel loaded{.entry = static_cast<std::uint32_t>(image->entry)};
   loaded.elf32 = elf && file[4] == std::byte{1};
-  if (!found && !*second) return loaded;
+  const auto pvh = found || *second ? std::nullopt : pvh_entry(file);
+  if (!found && !*second && !pvh) return loaded;
 
   const auto upper_kib = static_cast<std::uint32_t>((memory.size() - (1 << 20)) >> 10);
   const auto modules = load_modules(input.modules, kernel_end, memory);
   if (!modules) return modules.error();
   bool fits = true;
-  if (found) {
+  if (pvh) {
+    loaded.entry = *pvh;
+    const auto info = pvh_info(kInfoArea, input.command_line, ranges(memory), *modules);
+    fits = info.size() <= kInfoEnd - kInfoArea && memory.write(kInfoArea, info);
+  } else if (found) {
     fits = put_info(input, upper_kib, *modules, memory);
   } else {
     const auto info = multiboot2_info(input.command_line, upper_kib, ranges(memory), *modules);
@@ -338,7 +344,7 @@ Result<LoadedKernel> load_multiboot(const MultibootInput& input, PhysicalMemory&
   if (!fits) {
     return Error{"the command lines of kernel and modules have no room: 60 KiB are there", "shorten --append"};
   }
-  loaded.magic = found ? kLoaderMagic : kMultiboot2Magic;
+  loaded.magic = pvh ? 0 : found ? kLoaderMagic : kMultiboot2Magic;
   loaded.info = kInfoArea;
   return loaded;
 }

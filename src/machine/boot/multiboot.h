@@ -1,7 +1,8 @@
 // Loads a kernel as the Multiboot specification, version 1 or 2 (multiboot2.h), says: an ELF32 or ELF64 file, or a flat
 // one whose header gives its addresses, with a command line, a memory map and modules. The kernel starts in flat 32-bit
 // protected mode with EAX = 2BADB002H (version 2: 36D76289H) and EBX = the address of its information.
-// An ELF without a Multiboot header is loaded likewise, if its entry is 32-bit code's: EAX and EBX are then 0.
+// An ELF without a Multiboot header starts by PVH (pvh.h) if it has that entry, else at its own, which must be 32-bit
+// code's: EAX and EBX are then 0.
 // source: "Multiboot Specification version 0.6.96", sections "OS image format" and "Boot information format".
 #pragma once
 

@@ -152,5 +152,25 @@ TEST_F(MultibootTest, RefusesByNameWhatAHeaderOfVersion2NeedsAndIsNotThere) {
   EXPECT_TRUE(load(flat2({5 | 1 << 16, 20, 1024, 768, 32, 0}))) << "an optional one";
 }
 
+TEST_F(MultibootTest, StartsAnElfThatHasANoteOfPvhByPvh) {
+  auto file = words(0x464C457F, 0x00010102, 0, 0, 0x003E0002, 1, 0x100000, 0, 64, 0, 0, 0, 0, 0x00380040, 2, 0, 1, 7, 0,
+                    0, 0x100000, 0, 0x100000, 0, 256, 0, 512, 0, 4096, 0,  // the segment
+                    4, 4, 176, 0, 0, 0, 0, 0, 20, 0, 20, 0, 4, 0,          // its notes
+                    4, 4, 18, 0x006E6558, 0x100040);
+  file.resize(256);
+  const auto kernel = load(file, {{words(7, 8), "initrd"}});
+  ASSERT_TRUE(kernel) << kernel.error().message;
+  EXPECT_EQ(kernel->entry, 0x100040u);
+  const std::uint32_t info = kernel->info;
+  EXPECT_EQ(word(info), 0x336EC578u);
+  ASSERT_EQ(word(info + 12), 1u) << "modules";
+  const std::uint32_t list = word(info + 16);
+  EXPECT_EQ(word(word(list) + 4), 8u);
+  EXPECT_EQ(word(list + 8), 8u) << "its bytes";
+  EXPECT_EQ(text(word(info + 24)), "k one two");
+  EXPECT_EQ(word(info + 48), 7u) << "ranges of memory";
+  EXPECT_EQ(word(word(info + 40)), 0u) << "where the first begins";
+}
+
 }  // namespace
 }  // namespace zs::machine
