@@ -4,7 +4,8 @@
 // What goes out goes through one port: the address of a parcel is written to it, and the PC takes the parcel's bytes
 // from memory (src/machine/devices/monitor_ports.h). The pages are there, since this program has just filled them.
 //
-// /.zeroskid is strings, each with its NUL: the folder to run in, the environment, an empty string, the command.
+// /.zeroskid is strings, each with its NUL: the folder to run in, the terminal to run on or "-", modules of the kernel,
+// an empty string, the environment, an empty string, the command.
 #include <asm/unistd.h>
 
 typedef unsigned long word;
@@ -12,8 +13,8 @@ typedef unsigned char byte;
 
 enum { kExit = 0xF4, kPort = 0xF6, kPorts = 6 };
 enum { kOutput = 1, kErrors = 2, kFile = 3, kData = 4, kCacheFile = 5, kBegin = 6 };
-enum { kReadOnly = 0, kWriteOnly = 1, kReadWrite = 2, kFolder = 0200000, kNoWait = 04000, kCloseOnExec = 02000000 };
-enum { kNotFound = 127, kNotExecutable = 126, kNoEntry = 2 };
+enum { kReadOnly = 0, kWriteOnly = 1, kReadWrite = 2, kNotMine = 0400, kFolder = 0200000, kNoWait = 04000, kCloseOnExec = 02000000 };
+enum { kNotFound = 127, kNotExecutable = 126, kFailed = 125, kNoEntry = 2 };
 
 static struct {
   word kind, bytes, address;
@@ -61,6 +62,15 @@ static void send(word kind, const void* from, word bytes) {
   parcel.bytes = bytes;
   parcel.address = (word)from;
   __asm__ volatile("outl %0, %1" ::"a"((unsigned)(word)&parcel), "d"((unsigned short)kPort) : "memory");
+}
+
+/// The ports by which things leave: nothing is sent before. Whoever is forked from here on has them too.
+static void open_ports(void) { CALL3(ioperm, kExit, kPorts, 1); }
+
+/// The PC ends with that status.
+static void leave(int status) {
+  __asm__ volatile("outb %0, %1" ::"a"((byte)status), "d"((unsigned short)kExit));
+  for (;;) CALL1(pause, 0);
 }
 
 static void put(const char* file, const char* text) {
@@ -147,8 +157,30 @@ static void prepare(void) {
   put("/proc/sys/kernel/perf_event_paranoid", "-1");
 }
 
-static void run(char** environment, char** argv, int out, int errors) {
+/// returns whether the kernel took it
+static int load_module(const char* file) {
+  const int fd = (int)CALL3(open, file, kReadOnly | kCloseOnExec, 0);
+  const long failed = CALL3(finit_module, fd, "", 0);
+  if (failed == 0) return 1;
+  static const char kSorry[] = ": the kernel does not load this module, error ";
+  const char number[] = {(char)('0' + -failed / 100 % 10), (char)('0' + -failed / 10 % 10), (char)('0' + -failed % 10), '\n'};
+  open_ports();
+  send(kErrors, file, length(file));
+  send(kErrors, kSorry, sizeof kSorry - 1);
+  send(kErrors, number, sizeof number);
+  return 0;
+}
+
+/// terminal  what the command runs on; below 0: on `out` and `errors`
+static void run(int terminal, char** environment, char** argv, int out, int errors) {
+  enum { kMakeItMine = 0x540E };  // TIOCSCTTY
   static const char kSorry[] = ": cannot be executed\n";
+  if (terminal >= 0) {
+    CALL1(setsid, 0);
+    CALL3(ioctl, terminal, kMakeItMine, 0);
+    CALL2(dup2, terminal, 0);
+    out = errors = terminal;
+  }
   CALL2(dup2, out, 1);
   CALL2(dup2, errors, 2);
   const long failed = CALL3(execve, argv[0], argv, environment);
@@ -157,16 +189,39 @@ static void run(char** environment, char** argv, int out, int errors) {
   CALL1(exit_group, failed == -kNoEntry ? kNotFound : kNotExecutable);
 }
 
+/// Sends files of /out that somebody has written and closed: they are kept whatever becomes of the guest.
+static void send_closed(int watch) {
+  struct Closed {
+    int watch;
+    unsigned mask, cookie, bytes;
+    char name[1];
+  };
+  static const char kFolderName[] = "/out/";
+  enum { kHead = 16 };
+  byte events[4096];
+  const long got = CALL3(read, watch, events, sizeof events);
+  for (long at = 0; at < got;) {
+    const struct Closed* const closed = (const struct Closed*)(events + at);
+    at += kHead + (long)closed->bytes;
+    if (closed->bytes == 0) continue;
+    memcpy(path, kFolderName, sizeof kFolderName - 1);
+    memcpy(path + sizeof kFolderName - 1, closed->name, length(closed->name) + 1);
+    send_file(kFile);
+  }
+}
+
 /// Hands on what the command writes until it has ended. returns its exit status as shells have it
-static int attend(int child, int out, int errors) {
+static int attend(int child, int out, int errors, int watch) {
   enum { kReadable = 1 };
   struct {
     int fd;
     short events, found;
-  } wait[3] = {{out, kReadable, 0}, {errors, kReadable, 0}, {(int)CALL2(pidfd_open, child, 0), kReadable, 0}};
+  } wait[4] = {{out, kReadable, 0}, {errors, kReadable, 0}, {(int)CALL2(pidfd_open, child, 0), kReadable, 0},
+               {watch, kReadable, 0}};
   for (int more = 1; more || wait[2].found == 0;) {
-    CALL3(poll, wait, 3, -1L);
+    CALL3(poll, wait, 4, -1L);
     more = 0;
+    if (wait[3].found != 0) send_closed(watch);
     for (int i = 0; i < 2; ++i) {
       if (wait[i].found == 0) continue;
       if (hand_on(i == 0 ? kOutput : kErrors, wait[i].fd)) {
@@ -185,27 +240,35 @@ __attribute__((used)) void start(void) {
   const int fd = (int)CALL3(open, "/.zeroskid", kReadOnly | kCloseOnExec, 0);
   const long bytes = CALL3(read, fd, command, sizeof command);
   prepare();
-  word count = 0, first = 0;
+  enum { kModules, kEnvironment, kCommand, kLists };
+  word count = 0, list = kModules, first[kLists] = {2};
   for (long at = 0; at < bytes; at += (long)length(command + at) + 1) {
-    words[count] = command[at] != 0 ? command + at : 0;
-    if (words[count++] == 0) first = count;
+    words[count] = command[at] != 0 || list == kCommand ? command + at : 0;
+    if (words[count++] == 0) first[++list] = count;
   }
   words[count] = 0;
   CALL1(chdir, words[0]);
+  for (char** module = words + first[kModules]; *module != 0; ++module) {
+    if (!load_module(*module)) leave(kFailed);
+  }
+  // Open before anything is typed: opening a serial port throws away what it has received.
+  const int terminal = *words[1] == '/' ? (int)CALL3(open, words[1], kReadWrite | kNotMine | kCloseOnExec, 0) : -1;
   int out[2], errors[2];
   CALL2(pipe2, out, kCloseOnExec);
   CALL2(pipe2, errors, kCloseOnExec);
+  enum { kWrittenAndClosed = 8 };
+  const int watch = (int)CALL1(inotify_init1, kNoWait | kCloseOnExec);
+  CALL3(inotify_add_watch, watch, "/out", kWrittenAndClosed);
   const long child = CALL1(fork, 0);
-  if (child == 0) run(words + 1, words + first, out[1], errors[1]);
-  CALL3(ioperm, kExit, kPorts, 1);  // not the command's
+  if (child == 0) run(terminal, words + first[kEnvironment], words + first[kCommand], out[1], errors[1]);
+  open_ports();
   send(kBegin, buffer, 0);
   CALL1(close, out[1]);
   CALL1(close, errors[1]);
-  const int status = attend((int)child, out[0], errors[0]);
+  const int status = attend((int)child, out[0], errors[0], watch);
   send_all_below(kFile, "/out");
   send_all_below(kCacheFile, "/root/.debug/[kernel.kallsyms]");
-  __asm__ volatile("outb %0, %1" ::"a"((byte)status), "d"((unsigned short)kExit));
-  for (;;) CALL1(pause, 0);
+  leave(status);
 }
 
 __asm__(".globl _start\n_start: and $-16, %rsp\n call start\n");

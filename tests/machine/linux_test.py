@@ -3,8 +3,10 @@
 
   linux_test.py ZEROSKID
 
-The kernel is the newest vmlinuz-* in the folder that $ZEROSKID_KERNELS names, or in /boot.
+The kernel is the newest vmlinuz-* in the folder that $ZEROSKID_KERNELS names, or in /boot; the CPU model is
+$ZEROSKID_LINUX_CPU, or the usual one.
 """
+import collections
 import os
 import pathlib
 import shutil
@@ -17,12 +19,29 @@ import unittest
 ZEROSKID = pathlib.Path(sys.argv[1]).absolute()
 FOLDER = pathlib.Path(os.environ.get("ZEROSKID_KERNELS", "/boot"))
 KERNELS = sorted(FOLDER.glob("vmlinuz-*"))
+CPU = ["--cpu", os.environ["ZEROSKID_LINUX_CPU"]] if "ZEROSKID_LINUX_CPU" in os.environ else []
 ROUNDS = 100_000
+# What ten loops do between their label and `dec ebp; jnz`.
+LOOPS = {
+    "adds": ["add rax, rbx"] * 3,
+    "loads": ["mov rax, [rsi]", "add rax, rbx"],
+    "stores": ["mov [rsi], rax", "add rax, rbx"],
+    "pushes": ["push rax", "pop rbx"],
+    "calls": ["call nothing"],
+    "products": ["imul rax, rbx", "add rax, 1"],
+    "divisions": ["xor edx, edx", "mov eax, 1000", "div ecx"],
+    "locked": ["lock add [rsi], rax"],
+    "jumps": ["jmp .+2", "nop"],
+    "strings": ["lea rdi, [rsi + 64]", "movsb", "lea rsi, [rdi - 65]"],
+}
+LOOP_ROUNDS = 200_000
+PERIOD = 10007  # a prime: an event more than perf is told, since PEBS records the one behind the overflow
+PRECISE = ["instructions", "branches"]
+WHOLE = unittest.skipUnless("ZEROSKID_LINUX_WHOLE" in os.environ, "takes minutes: $ZEROSKID_LINUX_WHOLE")
 
 
-def linux(*words, folder=None):
-    done = subprocess.run([ZEROSKID, "linux", *map(str, words)], capture_output=True, text=True, timeout=600, cwd=folder,
-                          stdin=subprocess.DEVNULL)
+def linux(*words, folder=None, typed=""):
+    done = subprocess.run([ZEROSKID, "linux", *map(str, words)], capture_output=True, text=True, timeout=600, cwd=folder, input=typed)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -31,6 +50,21 @@ def counting_program():
     code = b"\xb9" + struct.pack("<I", ROUNDS) + b"\xff\xc9\x75\xfc" + b"\xb8\x3c\0\0\0" + b"\x31\xff" + b"\x0f\x05"
     head = struct.pack("<4sBBBB8xHHIQQQIHHHHHH", b"\x7fELF", 2, 1, 1, 0, 2, 62, 1, 0x400078, 64, 0, 0, 64, 56, 1, 0, 0, 0)
     return head + struct.pack("<IIQQQQQQ", 1, 5, 0, 0x400000, 0x400000, 120 + len(code), 120 + len(code), 4096) + code
+
+
+def make_loops(folder):
+    """A static program of the ten loops, each of whose instructions is a symbol. returns those that move control"""
+    lines, branches = [".intel_syntax noprefix", ".globl _start", "_start: lea rsi, buffer", "mov ebx, 3", "mov ecx, 7"], set()
+    for name, body in LOOPS.items():
+        lines.append(f"mov ebp, {LOOP_ROUNDS}")
+        for n, insn in enumerate([*body, "dec ebp", f"jnz {name}_0"]):
+            lines += [f".type {name}_{n}, @function", f"{name}_{n}: {insn}"]
+            if insn[0] in "jc":
+                branches.add(f"{name}_{n}")
+    lines += ["mov eax, 60", "xor edi, edi", "syscall", ".type nothing, @function", "nothing: ret", ".bss", "buffer: .skip 256", ""]
+    (folder / "loops.s").write_text("\n".join(lines))
+    subprocess.run(["gcc", "-nostdlib", "-static", "-no-pie", "-o", folder / "loops", folder / "loops.s"], check=True)
+    return branches | {"nothing"}
 
 
 class Linux(unittest.TestCase):
@@ -43,7 +77,7 @@ class Linux(unittest.TestCase):
         self.assertEqual(linux(), (129, "", "zeroskid: linux: no command\nhint: zeroskid linux -- perf stat true\n"))
         status, out, err = linux("--kernel", ZEROSKID, "--", "true")
         self.assertEqual((status, out), (125, ""))
-        self.assertIn(f"{ZEROSKID}: is no Linux kernel that a boot loader takes (bzImage)\n", err)
+        self.assertIn(f"{ZEROSKID}: is no Linux kernel that a boot loader takes ", err)
         status, _, err = linux("--kernel", ZEROSKID, "--", "no-such-command")
         self.assertEqual(status, 127, err)
         self.assertIn("no-such-command", err)
@@ -51,20 +85,57 @@ class Linux(unittest.TestCase):
         self.assertEqual((status, err.splitlines()[0]), (129, "zeroskid: --mem x: no size"))
 
     @unittest.skipUnless(KERNELS, f"no vmlinuz-* in {FOLDER}: a kernel package, or $ZEROSKID_KERNELS")
-    def test_a_command_runs_and_all_that_it_leaves_comes_out(self):
+    def test_a_command_runs_and_all_that_it_leaves_comes_out_and_twice_the_same(self):
         program = self.folder / "counted"
         program.write_bytes(counting_program())
         program.chmod(0o755)
+        branches = make_loops(self.folder)
         script = "echo said; echo complained >&2; mkdir /out/in; echo kept > /out/in/file; "
         if shutil.which("perf"):
             script += "perf stat -x, -o /out/counts -e instructions:u,branches:u ./counted; "
-        status, out, err = linux("--kernel", KERNELS[-1], "--out", self.folder / "out", "--file", "counted", "--file", shutil.which("mkdir"),
-                                 "--", "sh", "-c", script + "exit 7", folder=self.folder)
-        self.assertEqual((status, out, err), (7, "said\n", "complained\n"))
-        self.assertEqual((self.folder / "out/in/file").read_text(), "kept\n")
+            for event in PRECISE:
+                script += f"perf record -q -e {event}:upp -c {PERIOD - 1} -o /out/{event} ./loops; "
+        runs = []
+        for n in range(2):
+            out, console = self.folder / f"out{n}", self.folder / f"console{n}"
+            done = linux("--kernel", KERNELS[-1], *CPU, "--out", out, "--console", console, "--file", "counted", "--file", "loops",
+                         "--file", shutil.which("mkdir"), "--", "sh", "-c", script + "exit 7", folder=self.folder)
+            self.assertEqual(done, (7, "said\n", "complained\n"))
+            runs.append({path.relative_to(out): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()})
+            runs[-1]["console"] = console.read_bytes()
+        self.assertEqual([name for name in runs[0] if runs[0][name] != runs[1].get(name)], [], "differ between two runs")
+        self.assertEqual(list(runs[0]), list(runs[1]))
+        self.assertEqual((self.folder / "out0/in/file").read_text(), "kept\n")
         if shutil.which("perf"):
-            counts = [line.split(",")[0] for line in (self.folder / "out/counts").read_text().splitlines() if line[:1].isdigit()]
+            counts = [line.split(",")[0] for line in (self.folder / "out0/counts").read_text().splitlines() if line[:1].isdigit()]
             self.assertEqual(counts, [str(4 + 2 * ROUNDS), str(ROUNDS + 1)])
+            insns = {f"{name}_{n}" for name, body in LOOPS.items() for n in range(len(body) + 2)} | {"nothing"}
+            for event, counted in zip(PRECISE, (insns, branches)):
+                self.check_places(self.folder / "out0" / event, counted)
+
+    def check_places(self, file, counted):
+        """As many samples as its rounds ask for lie on each instruction that the event counts, and none elsewhere in the loops."""
+        done = subprocess.run([ZEROSKID, "script", "-i", file, "-F", "ip,sym,symoff"], capture_output=True, text=True, check=True)
+        found = collections.Counter(line.split()[1] for line in done.stdout.splitlines() if line.split())
+        for name in counted:
+            self.assertLess(abs(found.pop(f"{name}+0x0", 0) - LOOP_ROUNDS / PERIOD), 2, (file.name, name))
+        self.assertEqual({name: times for name, times in found.items() if name.split("_")[0] in LOOPS}, {}, file.name)
+
+    @WHOLE
+    def test_what_was_written_outlives_the_guest_and_each_end_has_its_status(self):
+        for key, status, words in (("c", 122, "the kernel panicked"), ("b", 123, "the guest asked for a reset"), ("o", 0, "")):
+            done = linux("--kernel", KERNELS[-1], *CPU, "--out", self.folder / key, "--", "sh", "-c",
+                         f"echo kept > /out/file; echo said; echo {key} > /proc/sysrq-trigger; while :; do :; done")
+            self.assertEqual((done[0], done[1], (self.folder / key / "file").read_text()), (status, "said\n", "kept\n"), done[2])
+            self.assertIn(words, done[2])
+
+    @WHOLE
+    def test_a_shell_is_typed_to(self):
+        status, out, err = linux("--kernel", KERNELS[-1], *CPU, "--shell", "--file", shutil.which("tty"), typed="tty\necho a$((1 + 1))b\n")
+        self.assertEqual((status, err), (0, ""), "its end is the end of what is typed")
+        self.assertIn("/dev/ttyS0", out)
+        self.assertIn("a2b", out)
+
 
 
 if __name__ == "__main__":

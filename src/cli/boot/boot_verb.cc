@@ -1,7 +1,6 @@
 // `zeroskid boot`: the virtual PC, headless. Boots, runs to the end, prints the screen and how it ended.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,13 +14,13 @@
 #include "base/descriptor.h"
 #include "cli/boot/boot_demo.h"
 #include "cli/boot/boot_options.h"
+#include "cli/boot/serial_file.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"
 #include "cli/command/verb.h"
 #include "machine/boot/screen.h"
 #include "machine/boot/screenshot.h"
 #include "machine/boot_log.h"
-#include "machine/devices/serial_port.h"
 #include "machine/devices/vga.h"
 #include "machine/gdb/server.h"
 #include "machine/pc.h"
@@ -62,34 +61,6 @@ class OutputFile {
   std::FILE* file_;
   bool owned_;
 };
-
-/// What a file or standard input has, for COM1. A regular file gives the same run each time; a terminal or a pipe is
-/// asked now and then whether there is something.
-class SerialFile : public machine::SerialSender {
- public:
-  explicit SerialFile(Descriptor file) : file_(std::move(file)) {}
-  std::optional<std::uint8_t> next() override {
-    constexpr int kPatienceMs = 1;
-    pollfd ready{.fd = file_.get(), .events = POLLIN, .revents = 0};
-    if (poll(&ready, 1, kPatienceMs) <= 0) return std::nullopt;
-    std::uint8_t byte = 0;
-    const ssize_t got = read(file_.get(), &byte, 1);
-    if (got < 0 && errno == EINTR) return std::nullopt;
-    ended_ = got <= 0;
-    return ended_ ? std::nullopt : std::optional(byte);
-  }
-  bool ended() const override { return ended_; }
-
- private:
-  Descriptor file_;
-  bool ended_ = false;
-};
-
-Result<std::unique_ptr<SerialFile>> open_serial_in(const std::string& path) {
-  Descriptor file(path == "-" ? dup(STDIN_FILENO) : open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return Error{path + ": cannot be read: " + std::strerror(errno), "check the path and its permissions"};
-  return std::make_unique<SerialFile>(std::move(file));
-}
 
 struct Outputs {
   std::unique_ptr<OutputFile> serial, ds_log, trace;
@@ -244,7 +215,7 @@ int run_boot(const Arguments& arguments) {
   config.keys = plan->keys;
   std::unique_ptr<SerialFile> serial_in;
   if (!words.serial_in.empty()) {
-    auto opened = open_serial_in(words.serial_in);
+    auto opened = SerialFile::open(words.serial_in);
     if (!opened) {
       say(opened.error());
       return kToolFailed;

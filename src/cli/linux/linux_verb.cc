@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,6 +19,7 @@
 
 #include "base/descriptor.h"
 #include "cli/boot/boot_options.h"
+#include "cli/boot/serial_file.h"
 #include "cli/command/command_line.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/program_search.h"
@@ -25,6 +27,7 @@
 #include "cli/command/verb.h"
 #include "cli/linux/initramfs.h"
 #include "machine/boot/linux_kernel.h"
+#include "machine/boot/pvh.h"
 #include "machine/pc.h"
 
 /// guests/linux_init.c
@@ -53,7 +56,8 @@ constexpr char kCommandLine[] = "console=ttyS0 panic=-1 nokaslr mitigations=off"
 
 struct LinuxWords {
   std::string kernel, append, cpu, memory = "1G", out = ".", console, detail = "exact";
-  std::vector<std::string> files;
+  std::vector<std::string> files, modules;
+  bool shell = false;
   std::uint64_t max_instructions = 0;
 };
 
@@ -61,12 +65,15 @@ std::optional<int> parse_linux(const Arguments& arguments, LinuxWords& words, st
   CommandLine line(
       "linux", "Boots a Linux kernel in a virtual PC with a complete PMU, and runs one command there, perf for one.",
       "[OPTIONS] -- COMMAND [ARGS]");
-  line.value("--kernel", words.kernel, "FILE", "A bzImage (default: the newest /boot/vmlinuz-*)");
+  line.value("--kernel", words.kernel, "FILE", "A bzImage or a vmlinux (default: the newest /boot/vmlinuz-*)");
   line.value("--append", words.append, "TEXT", "More of the kernel's command line");
   line.value("--cpu", words.cpu, "MODEL", "The PC's CPU model (default: skylake-server)");
   add_detail_option(line, words.detail);
   line.value("--mem", words.memory, "SIZE", "Its memory, with K, M or G (default: 1G)");
   line.values("--file", words.files, "PATH", "One more file for the guest, with its libraries; may be repeated");
+  line.values("--module", words.modules, "FILE.ko",
+              "A module that the kernel loads before the command runs; may be repeated");
+  line.flag("--shell", words.shell, "The command runs on this terminal, by the guest's ttyS0 (default command: sh)");
   line.value("--out", words.out, "DIR", "Where files that are left under /out come to (default: .)");
   line.value("--console", words.console, "FILE", "The kernel's messages; - is standard output");
   line.number("--max-instructions", words.max_instructions, 1, "N", "Stop after so many instructions, with status 124");
@@ -76,6 +83,7 @@ std::optional<int> parse_linux(const Arguments& arguments, LinuxWords& words, st
   line.exit_statuses(kLinuxStatuses);
   if (const auto done = line.parse(arguments)) return done;
   command = line.program();
+  if (command.empty() && words.shell) command = {"sh"};
   if (command.empty()) {
     say(Error{"linux: no command", "zeroskid linux -- perf stat true"});
     return kUsage;
@@ -111,8 +119,10 @@ Result<std::vector<std::byte>> make_initramfs(const LinuxWords& words, const std
   for (const std::string& path : {program, fs::current_path().string()}) {
     if (auto added = files.add(path); !added) return added.error();
   }
-  for (const std::string& path : words.files) {
-    if (auto added = files.add(absolute(path)); !added) return added.error();
+  for (const auto* const paths : {&words.files, &words.modules}) {
+    for (const std::string& path : *paths) {
+      if (auto added = files.add(absolute(path)); !added) return added.error();
+    }
   }
   // What the command may want to run or read: the files that its words name, a shell, perf.
   std::vector<std::string> wanted(command.begin() + 1, command.end());
@@ -124,11 +134,15 @@ Result<std::vector<std::byte>> make_initramfs(const LinuxWords& words, const std
       if (auto added = files.add(absolute(word)); !added) return added.error();
     }
   }
-  std::string text = fs::current_path().string() + '\0';
-  text += "PATH=" + std::string(search != nullptr ? search : "/usr/bin:/bin") + '\0';
-  text += std::string("HOME=/root") + '\0' + "LANG=C" + '\0' + "TERM=dumb" + '\0' + '\0';
-  text += program + '\0';
-  for (std::size_t i = 1; i < command.size(); ++i) text += command[i] + '\0';
+  const char* const terminal = words.shell ? std::getenv("TERM") : nullptr;
+  std::vector<std::string> strings = {fs::current_path(), words.shell ? "/dev/ttyS0" : "-"};
+  for (const std::string& path : words.modules) strings.push_back(absolute(path));
+  strings.insert(strings.end(),
+                 {"", std::string("PATH=") + (search != nullptr ? search : "/usr/bin:/bin"), "HOME=/root", "LANG=C",
+                  std::string("TERM=") + (terminal != nullptr ? terminal : "dumb"), "", program});
+  strings.insert(strings.end(), command.begin() + 1, command.end());
+  std::string text;
+  for (const std::string& string : strings) text += string + '\0';
   files.add_file("/.zeroskid", std::as_bytes(std::span(text)), 0600);
   files.add_file("/init", {zs_linux_init, zs_linux_init_end}, 0755);
   return files.finish();
@@ -200,12 +214,15 @@ class Console {
   explicit Console(Descriptor file) : file_(std::move(file)) {}
   void take(std::uint8_t byte) {
     line_ += static_cast<char>(byte);
+    if (shown_) (void)write_all(STDOUT_FILENO, {&line_.back(), 1});
     if (byte != '\n') return;
     if (line_.find("Kernel panic") != std::string::npos) panicked_ = true;
     if (file_) (void)write_all(file_.get(), line_);
     last_.push_back(std::exchange(line_, {}));
     if (last_.size() > kKept) last_.pop_front();
   }
+  /// From here on what comes is the terminal's.
+  void show() { shown_ = true; }
   bool panicked() const { return panicked_; }
   std::string last() const {
     std::string text;
@@ -218,7 +235,27 @@ class Console {
   Descriptor file_;
   std::string line_;
   std::deque<std::string> last_;
-  bool panicked_ = false;
+  bool panicked_ = false, shown_ = false;
+};
+
+/// While it lives, each key that is typed here goes to the guest as it is: the guest's terminal echoes and understands.
+class RawTerminal {
+ public:
+  RawTerminal() : is_one_(tcgetattr(STDIN_FILENO, &before_) == 0) {
+    if (!is_one_) return;
+    termios raw = before_;
+    cfmakeraw(&raw);
+    (void)tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+  }
+  ~RawTerminal() {
+    if (is_one_) (void)tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+  }
+  RawTerminal(const RawTerminal&) = delete;
+  RawTerminal& operator=(const RawTerminal&) = delete;
+
+ private:
+  termios before_{};
+  bool is_one_;
 };
 
 int exit_status(const PcStop& stop, const Console& console) {
@@ -261,9 +298,10 @@ int run_linux(const Arguments& arguments) {
   auto image = read_whole_file(*kernel);
   if (!image) return failed(image.error());
   input.kernel = std::move(*image);
-  if (!machine::is_linux_kernel(input.kernel)) {
-    return failed(
-        {*kernel + ": is no Linux kernel that a boot loader takes (bzImage)", "arch/x86/boot/bzImage is one"});
+  if (!machine::is_linux_kernel(input.kernel) && !machine::pvh_entry(input.kernel)) {
+    return failed({*kernel + ": is no Linux kernel that a boot loader takes: neither a bzImage nor a vmlinux with an"
+                             " entry for PVH (CONFIG_PVH)",
+                   "arch/x86/boot/bzImage is one"});
   }
   auto files = make_initramfs(words, absolute(program), command);
   if (!files) return failed(files.error());
@@ -280,7 +318,22 @@ int run_linux(const Arguments& arguments) {
   }
   Console console(std::move(console_file));
   machine::Pc* running = nullptr;
+  std::optional<RawTerminal> terminal;
+  std::unique_ptr<SerialFile> typed;
+  if (words.shell) {
+    auto opened = SerialFile::open("-");
+    if (!opened) return failed(opened.error());
+    typed = std::move(*opened);
+    constexpr std::uint8_t kEndOfFile = 4;  // as a terminal has it
+    typed->end_with(kEndOfFile);
+    typed->wait();
+  }
   Arrivals arrivals(words.out, [&] {
+    if (words.shell) {
+      terminal.emplace();
+      typed->begin();
+      console.show();
+    }
     if (plan->core != nullptr) running->attach_core(*plan->core);
   });
   auto made =
@@ -288,12 +341,14 @@ int run_linux(const Arguments& arguments) {
                          .quirks = plan->quirks,
                          .memory_bytes = plan->memory_bytes,
                          .serial = [&console](std::uint8_t byte) { console.take(byte); },
+                         .serial_sender = typed.get(),
                          .parcel = [&arrivals](std::uint64_t kind, Bytes bytes) { arrivals.take(kind, bytes); }});
   if (!made) return failed(made.error());
   machine::Pc& pc = **made;
   running = &pc;
   if (const auto loaded = pc.boot_kernel(input); !loaded) return failed(loaded.error());
   const PcStop stop = pc.run(plan->limit);
+  terminal.reset();
   const int status = exit_status(stop, console);
   if (stop.kind != PcStopKind::DebugExit && stop.kind != PcStopKind::PowerOff) {
     write_all(STDERR_FILENO, console.last());
