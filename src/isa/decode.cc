@@ -300,7 +300,7 @@ Flow classify_flow(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand
       switch (operands[0].imm.value.u & 0xFF) {
         case 3:
         case 4: return Flow::Breakpoint;
-        case 0x80: return Flow::Refused;
+        case 0x80: return Flow::Syscall;
         default: return Flow::Stop;  // no gate for programs: a general-protection fault
       }
     case ZYDIS_MNEMONIC_SYSEXIT:

@@ -27,13 +27,13 @@ enum class Flow : std::uint8_t {
   IndirectJump,     // JMP r/m64
   IndirectCall,     // CALL r/m64
   Return,           // RET, RET imm16
-  Syscall,
-  Breakpoint,  // INT3, INT1, INT 3, INT 4: trap after the instruction
-  Stop,        // UD0/1/2, HLT, privileged instructions: copied, and faults
+  Syscall,          // SYSCALL, and INT 80h
+  Breakpoint,       // INT3, INT1, INT 3, INT 4: trap after the instruction
+  Stop,             // UD0/1/2, HLT, privileged instructions: copied, and faults
   Emulated,  // the engine answers: RDFSBASE and its like, FS and GS themselves (MOV, PUSH, POP, LFS, LGS); CPUID, RDTSC, RDTSCP, RDPID, RDRAND, RDSEED in virtual time
   FarReturn,         // IRETQ, RETFQ: the engine answers, to the segments the program is in
   TransactionBegin,  // XBEGIN: taken as an immediate abort
-  Refused,           // INT 80h, SYSENTER, other far transfers, 16-bit branches: a clear error
+  Refused,           // SYSENTER, other far transfers, 16-bit branches: a clear error
 };
 
 /// A memory operand as the instruction encodes it; registers are encoding numbers, -1 none.

@@ -160,7 +160,7 @@ TEST(Decode, FindsThePlaceOfARipRelativeDisplacementBeforeAnImmediate) {
 }
 
 TEST(Decode, RefusesWhatTheEngineDoesNotRun) {
-  EXPECT_EQ(of({0xCD, 0x80}).flow, Flow::Refused);
+  EXPECT_EQ(of({0xCD, 0x80}).flow, Flow::Syscall);
   for (const std::uint8_t trap : {std::uint8_t{3}, std::uint8_t{4}}) EXPECT_EQ(of({0xCD, trap}).flow, Flow::Breakpoint);
   for (const std::uint8_t no_gate : std::initializer_list<std::uint8_t>{0, 1, 0x20, 0x81, 0xFF})
     EXPECT_EQ(of({0xCD, no_gate}).flow, Flow::Stop);

@@ -37,7 +37,7 @@ const char* refused_kind(const Insn& insn) {
   static constexpr struct {
     std::uint8_t opcode;
     const char* is;
-  } kKinds[] = {{0xCD, "INT 80h, a system call of 32-bit programs"},
+  } kKinds[] = {{0xCD, "INT 80h with a rarer system call of 32-bit programs"},
                 {0x34, "SYSENTER, a system call of 32-bit programs"},
                 {kIret, "IRET to another segment, or of 16 or 32 bits"},
                 {0xCA, "RETF to another segment, or of 16 or 32 bits"},

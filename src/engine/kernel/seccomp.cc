@@ -1,6 +1,5 @@
 #include "engine/kernel/seccomp.h"
 
-#include <linux/audit.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -125,20 +124,16 @@ std::uint32_t run_filter(const CallFilter& filter, const seccomp_data& data) {
 }
 
 // source: Linux, kernel/seccomp.c: __secure_computing_strict(), seccomp_run_filters(), __seccomp_filter()
-std::optional<Outcome> refused_by_filters(GuestKernel& kernel, const CallArguments& made, std::uint64_t behind,
+std::optional<Outcome> refused_by_filters(GuestKernel& kernel, long number, const seccomp_data& data,
                                           const std::function<void()>& retire) {
   const CallFilters& filters = kernel.run.thread->filters;
-  siginfo_t info{};
   if (filters.strict) {
     constexpr long kAllowed[] = {SYS_read, SYS_write, SYS_exit, SYS_rt_sigreturn};
-    if (std::ranges::find(kAllowed, made.number) != std::end(kAllowed)) return std::nullopt;
-    info.si_signo = SIGKILL;
-    return end_caller(kernel, info, retire);
+    if (std::ranges::find(kAllowed, number) != std::end(kAllowed)) return std::nullopt;
+    siginfo_t killed{};
+    killed.si_signo = SIGKILL;
+    return end_caller(kernel, killed, retire);
   }
-  seccomp_data data{.nr = static_cast<int>(made.number),
-                    .arch = AUDIT_ARCH_X86_64,
-                    .instruction_pointer = behind,
-                    .args = {made.u(0), made.u(1), made.u(2), made.u(3), made.u(4), made.u(5)}};
   const auto rank = [](std::uint32_t answer) { return static_cast<std::int32_t>(answer & SECCOMP_RET_ACTION_FULL); };
   std::uint32_t chosen = SECCOMP_RET_ALLOW;
   for (const auto& filter : filters.set) {  // of equal ones, the last one's
@@ -146,12 +141,9 @@ std::optional<Outcome> refused_by_filters(GuestKernel& kernel, const CallArgumen
     if (rank(answer) <= rank(chosen)) chosen = answer;
   }
   constexpr std::uint32_t kLargestError = 4095;
-  info.si_signo = SIGSYS;
-  info.si_code = 1;  // SYS_SECCOMP
+  constexpr int kBySeccomp = 1;
+  siginfo_t info = told_of_call(data, kBySeccomp);
   info.si_errno = static_cast<int>(chosen & SECCOMP_RET_DATA);
-  info.si_call_addr = reinterpret_cast<void*>(behind);
-  info.si_syscall = data.nr;
-  info.si_arch = data.arch;
   switch (chosen & SECCOMP_RET_ACTION_FULL) {
     case SECCOMP_RET_ALLOW:
     case SECCOMP_RET_LOG: return std::nullopt;
@@ -165,6 +157,16 @@ std::optional<Outcome> refused_by_filters(GuestKernel& kernel, const CallArgumen
     case SECCOMP_RET_KILL_THREAD: return end_caller(kernel, info, retire);
     default: retire(); kernel.signals.die_of(SIGSYS, info);
   }
+}
+
+siginfo_t told_of_call(const seccomp_data& call, int code) {
+  siginfo_t info{};
+  info.si_signo = SIGSYS;
+  info.si_code = code;
+  info.si_call_addr = reinterpret_cast<void*>(call.instruction_pointer);
+  info.si_syscall = call.nr;
+  info.si_arch = call.arch;
+  return info;
 }
 
 void bind_by_filters(const Thread& thread) {

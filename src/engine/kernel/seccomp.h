@@ -26,10 +26,14 @@ struct GuestKernel;
 /// returns SECCOMP_RET_*, as the kernel has it for `data`
 std::uint32_t run_filter(const CallFilter& filter, const seccomp_data& data);
 
-/// What the running thread's filters make of a call from in front of `behind`; none: it is to be made.
+/// What the running thread's filters make of a call; none: it is to be made.
+/// number  of x86-64, whatever it is in `data`
 /// retire  counts the SYSCALL instruction, where nobody comes back to do it
-std::optional<Outcome> refused_by_filters(GuestKernel& kernel, const CallArguments& made, std::uint64_t behind,
+std::optional<Outcome> refused_by_filters(GuestKernel& kernel, long number, const seccomp_data& data,
                                           const std::function<void()>& retire);
+
+/// What comes with a SIGSYS instead of the call.
+siginfo_t told_of_call(const seccomp_data& call, int code);
 
 /// Natively the calling thread is bound by them; the engine goes on unbound.
 void bind_by_filters(const Thread& thread);

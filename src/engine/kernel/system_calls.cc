@@ -1,5 +1,6 @@
 #include "engine/kernel/system_calls.h"
 
+#include <linux/audit.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include "engine/kernel/call_table.h"
 #include "engine/kernel/clock_calls.h"
 #include "engine/kernel/guest_kernel.h"
+#include "engine/kernel/interrupt_calls.h"
 #include "engine/kernel/seccomp.h"
 #include "engine/kernel/syscall_window.h"
 #include "engine/memory/guest_access.h"
@@ -38,7 +40,9 @@ void SystemCalls::handle(const Exit& exit) {
   Run& run = kernel_.run;
   Accountant& accountant = kernel_.accountant;
   Thread& thread = *run.thread;
-  const auto number = static_cast<long>(run.gpr(kRax));
+  const bool interrupts = is_interrupt(run.code->fetch(exit.target - 2));
+  const auto asked = static_cast<long>(run.gpr(kRax));
+  const long number = interrupts ? number_behind_interrupt(static_cast<std::uint32_t>(asked)) : asked;
   const bool holds = call_of(number).has(kEndsImage);
   const bool called_off = holds ? !kernel_.gate.hold() : thread.pending.load(std::memory_order_acquire) != 0;
   if (called_off) {  // a signal's handler runs first, then the call
@@ -46,12 +50,16 @@ void SystemCalls::handle(const Exit& exit) {
     thread.step.active = thread.step_traps = false;
     return;
   }
-  const long arguments[6] = {static_cast<long>(run.gpr(kRdi)), static_cast<long>(run.gpr(kRsi)),
-                             static_cast<long>(run.gpr(kRdx)), static_cast<long>(run.gpr(kR10)),
-                             static_cast<long>(run.gpr(kR8)),  static_cast<long>(run.gpr(kR9))};
+  long arguments[6];
+  constexpr Gpr kOfSyscall[] = {kRdi, kRsi, kRdx, kR10, kR8, kR9},
+                kOfInterrupt[] = {kRbx, kRcx, kRdx, kRsi, kRdi, kRbp};
+  for (int i = 0; i < 6; ++i)
+    arguments[i] = static_cast<long>(interrupts ? run.gpr(kOfInterrupt[i]) & UINT32_MAX : run.gpr(kOfSyscall[i]));
   thread.pc = exit.target;
-  run.gpr(kRcx) = exit.target;
-  run.gpr(kR11) = run.context.flags;
+  if (!interrupts) {
+    run.gpr(kRcx) = exit.target;
+    run.gpr(kR11) = run.context.flags;
+  }
   accountant.core.take_time_pmi();
   // Before the call: another thread may run during it, and it may take memory away.
   if (thread.step.active && thread.cpu.core != nullptr) accountant.core.run_step(true, exit.target);
@@ -71,9 +79,15 @@ void SystemCalls::handle(const Exit& exit) {
   const bool retires_later = thread.step.active;
   kernel_.awaited.wait_for_arguments(number, arguments);
   if (retires_later) run.observer().in_call(run.ids.shown(thread.id), true);
-  const auto refused =
-      thread.filters.any() ? refused_by_filters(kernel_, {number, arguments}, exit.target, retire) : std::nullopt;
-  const Outcome outcome = refused ? *refused : call({number, arguments});
+  std::optional<Outcome> refused;
+  if (thread.filters.any()) {
+    seccomp_data data{static_cast<int>(asked), interrupts ? AUDIT_ARCH_I386 : AUDIT_ARCH_X86_64, exit.target, {}};
+    std::ranges::copy(arguments, data.args);
+    refused = refused_by_filters(kernel_, number, data, retire);
+  }
+  const Outcome outcome = refused      ? *refused
+                          : interrupts ? call_by_interrupt({number, arguments}, exit.pc)
+                                       : call({number, arguments});
   if (retires_later) run.observer().in_call(run.ids.shown(thread.id), false);
   if (holds) kernel_.gate.settle();
   // Who asked it to run natively has interrupted the call, which it makes again there.
@@ -85,6 +99,12 @@ void SystemCalls::handle(const Exit& exit) {
   }
   if (outcome.set_result) run.gpr(kRax) = static_cast<std::uint64_t>(outcome.result);
   retire();
+}
+
+Outcome SystemCalls::call_by_interrupt(const CallArguments& made, std::uint64_t pc) {
+  if (made.number == kRefusedInterrupt) kernel_.emulation.refuse(pc);
+  const bool of_segment = made.number == kSetSegment || made.number == kGetSegment;
+  return of_segment ? Outcome{call_about_segment(kernel_.run, made.number, made.a[0])} : call(made);
 }
 
 Outcome SystemCalls::call(const CallArguments& made) {

@@ -20,7 +20,7 @@ class SystemCalls final : public AnswersCalls {
  public:
   explicit SystemCalls(GuestKernel& kernel);
 
-  /// Translated code has left at a SYSCALL instruction.
+  /// Translated code has left at a SYSCALL instruction, or INT 80h.
   void handle(const Exit& exit);
   /// Programs linked before 2011 call three addresses that the kernel keeps for them and answers itself, without an
   /// instruction of the program's. Not where the kernel has none. returns whether `pc` was one
@@ -30,6 +30,8 @@ class SystemCalls final : public AnswersCalls {
 
  private:
   Outcome answer(const CallArguments& made) override;
+  /// Of the INT 80h at `pc`: with a number of number_behind_interrupt().
+  Outcome call_by_interrupt(const CallArguments& made, std::uint64_t pc);
 
   /// Of a call that names none of the tool's memory.
   Outcome call_of_visible(const CallArguments& made);

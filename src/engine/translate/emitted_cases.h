@@ -636,9 +636,9 @@ exit 0x1: Unfetchable guest+2, 1 retired
 )"},
 
 {"WhatTheEngineDoesNotRunEndsTheBlock", TraceForm::Records, 0, Variant::Full, 8,
- "FF C0 CD 80", R"(
+ "FF C0 0F 34", R"(
 ; inc eax
-; int 0x80
+; sysenter
   mov rcx, [slot_rcx]
 entry:
   inc eax

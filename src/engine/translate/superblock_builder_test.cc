@@ -209,7 +209,7 @@ TEST_F(SuperblockBuilderTest, WhatTheEngineAnswersInMemoryRunsAlone) {
 }
 
 TEST_F(SuperblockBuilderTest, SaysWhyAPathCannotGoOn) {
-  code_.put(kPc, {kInc, {0xCD, 0x80}});  // int 80h
+  code_.put(kPc, {kInc, {0x0F, 0x34}});  // sysenter
   expect_end(collect(), ExitKind::Refused, 2);
   code_.put(kPc + 2, {{0x06, 0x90}});  // no instruction
   expect_end(collect(), ExitKind::Undecodable, 2);
