@@ -126,6 +126,13 @@ struct CallFilters {
   bool any() const { return strict || !set.empty(); }
 };
 
+/// Which of its calls a thread is told of instead (kernel/call_dispatch.h).
+struct CallDispatch {
+  bool on = false;
+  std::uint64_t from = 0, size = 0;  // not those in front of an address in there
+  std::uint64_t selector = 0;        // address of the byte that says so; 0: all others
+};
+
 struct Thread {
   ThreadIdentity id;
   std::int32_t shown_pid = 0;  // of a vfork child that has not begun yet: to be bound to its id (ProcessIds)
@@ -178,6 +185,7 @@ struct Thread {
 
   RegisteredSequences sequences;
   CallFilters filters;
+  CallDispatch dispatch;
   bool interrupted = false;  // others have run, or may have, since it was told where it is
 
   // Engine resources.

@@ -100,17 +100,10 @@ class Refusals(tool.InFolder):
         self.assertEqual(self.notices_of("libc.syscall(158, 0x1012, 0)"), ("-1 19\n", "zeroskid: CPUID that faults is not supported under translation: the program's "
                                       "arch_prctl(ARCH_SET_CPUID) was answered ENODEV\n"))
 
-
     def test_are_not_said_where_a_recording_is_quiet(self):
         outcome = self.run_here("record", "-q", "-e", "instructions", "--", "python3", "-c",
                                 "import ctypes; print(ctypes.CDLL(None).prctl(26, 2, 0, 0, 0))")
         self.assertEqual((outcome.status, outcome.out, outcome.err), (0, "-1\n", ""))
-
-    def test_of_syscall_user_dispatch(self):
-        self.assertEqual(self.notices_of("libc.prctl(59, 1, 0, 0, 0)"),
-                         ("-1 22\n", "zeroskid: syscall user dispatch is not supported under translation: the program's "
-                                     "prctl(PR_SET_SYSCALL_USER_DISPATCH) was answered EINVAL\n"))
-        self.assertEqual(self.notices_of("libc.prctl(59, 0, 0, 0, 0)"), ("0 0\n", ""))
 
     TRACES = """
 import ctypes, os, sys, threading, time

@@ -73,6 +73,9 @@ Outcome landlock_restrict_self(GuestKernel& kernel, const CallArguments& made);
 Outcome mseal(GuestKernel& kernel, const CallArguments& made);
 Outcome map_shadow_stack(GuestKernel& kernel, const CallArguments& made);
 
+// ---- call_dispatch.cc
+Outcome set_dispatch(GuestKernel& kernel, const CallArguments& made);
+
 // ---- seccomp.cc
 Outcome set_seccomp(GuestKernel& kernel, const CallArguments& made);  // and strict mode
 

@@ -75,7 +75,7 @@ void NativeRest::begin_if_asked() {
   Thread& thread = *run.thread;
   Process& process = *thread.process;
   if (!process.leaves) return;
-  if (process.vfork_child || run.threads.size() != 1) {
+  if (process.vfork_child || run.threads.size() != 1 || thread.dispatch.on) {
     process.leaves = false;
     return;
   }

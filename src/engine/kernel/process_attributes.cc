@@ -15,9 +15,8 @@ namespace zs::engine {
 namespace {
 
 constexpr auto always = [](std::uint64_t) { return true; };
-constexpr auto unless_zero = [](std::uint64_t argument) { return argument != 0; };
-constexpr auto if_zero = [](std::uint64_t argument) { return argument == 0; };
 constexpr auto if_it_faults = [](std::uint64_t argument) { return static_cast<int>(argument) == PR_TSC_SIGSEGV; };
+constexpr auto if_zero = [](std::uint64_t argument) { return argument == 0; };
 
 // Numbers, because no libc's headers have all of them.
 // source: Linux 6.18, uapi/linux/prctl.h, uapi/asm/prctl.h, uapi/linux/seccomp.h
@@ -78,8 +77,7 @@ constexpr ProcessAttribute kAttributes[] = {
     {SYS_prctl, 56, "PR_GET_TAGGED_ADDR_CTRL"},
     {SYS_prctl, 57, "PR_SET_IO_FLUSHER"},
     {SYS_prctl, 58, "PR_GET_IO_FLUSHER"},
-    // The kernel would turn away the engine's calls with the program's.
-    {SYS_prctl, 59, "PR_SET_SYSCALL_USER_DISPATCH", nullptr, unless_zero, -EINVAL, "syscall user dispatch"},
+    {SYS_prctl, 59, "PR_SET_SYSCALL_USER_DISPATCH", calls::set_dispatch},
     {SYS_prctl, 60, "PR_PAC_SET_ENABLED_KEYS"},
     {SYS_prctl, 61, "PR_PAC_GET_ENABLED_KEYS"},
     {SYS_prctl, 62, "PR_SCHED_CORE"},

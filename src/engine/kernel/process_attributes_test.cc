@@ -29,9 +29,12 @@ TEST(ProcessAttributes, WhatIsRefusedIsRefusedForOneArgumentAndNotForAnother) {
     int kind;
     std::uint64_t argument;
     bool refused;
-  } rows[] = {{SYS_prctl, 26, 2, true},          {SYS_prctl, 26, 1, false},         {SYS_prctl, 59, 1, true},
-              {SYS_prctl, 59, 0, false},         {SYS_arch_prctl, 0x1012, 0, true}, {SYS_arch_prctl, 0x1012, 1, false},
-              {SYS_arch_prctl, 0x5001, 1, true}, {SYS_arch_prctl, 0x4002, 6, true}};
+  } rows[] = {{SYS_prctl, 26, 2, true},
+              {SYS_prctl, 26, 1, false},
+              {SYS_arch_prctl, 0x1012, 0, true},
+              {SYS_arch_prctl, 0x1012, 1, false},
+              {SYS_arch_prctl, 0x5001, 1, true},
+              {SYS_arch_prctl, 0x4002, 6, true}};
   for (const auto& row : rows) {
     const ProcessAttribute* const found = process_attribute(row.call, row.kind);
     ASSERT_NE(found, nullptr) << row.kind;

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/kernel/call_dispatch.h"
 #include "engine/kernel/call_table.h"
 #include "engine/kernel/clock_calls.h"
 #include "engine/kernel/guest_kernel.h"
@@ -80,10 +81,11 @@ void SystemCalls::handle(const Exit& exit) {
   kernel_.awaited.wait_for_arguments(number, arguments);
   if (retires_later) run.observer().in_call(run.ids.shown(thread.id), true);
   std::optional<Outcome> refused;
-  if (thread.filters.any()) {
+  if (thread.filters.any() || thread.dispatch.on) {
     seccomp_data data{static_cast<int>(asked), interrupts ? AUDIT_ARCH_I386 : AUDIT_ARCH_X86_64, exit.target, {}};
     std::ranges::copy(arguments, data.args);
-    refused = refused_by_filters(kernel_, number, data, retire);
+    if (thread.dispatch.on) refused = dispatched(kernel_, data, retire);
+    if (!refused && thread.filters.any()) refused = refused_by_filters(kernel_, number, data, retire);
   }
   const Outcome outcome = refused      ? *refused
                           : interrupts ? call_by_interrupt({number, arguments}, exit.pc)

@@ -354,6 +354,7 @@ void Threads::begin_forked(std::int32_t shown, int seat, const CloneRequest& req
   others.clear();
   thread.signals_at_splits.clear();  // of windows that are the parent's
   thread.deferred = {};
+  thread.dispatch = {};
   if (!run.config.inherit) be_unrecorded();
   parts_.accountant.core.forget_all_paths();
   parts_.cache.in_forked_child();
