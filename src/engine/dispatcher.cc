@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -253,6 +254,10 @@ std::uint64_t Dispatcher::choose(std::uint32_t link_from) {
       run_.flush();
       link_from = kNone;
     }
+    if (thread.rdtsc_faults && fault_at_rdtsc()) {
+      link_from = kNone;
+      continue;
+    }
     if (run_.config.precise_only || kernel_.code.page_is_open() || thread.process->traced || thread.traps) break;
 
     Allowance allowed = accountant_.tally.allowance();
@@ -285,6 +290,15 @@ std::uint64_t Dispatcher::choose(std::uint32_t link_from) {
     break;
   }
   return enter_step();
+}
+
+// returns whether the thread is there, which has asked for that
+bool Dispatcher::fault_at_rdtsc() {
+  const std::uint64_t pc = run_.thread->pc;
+  const std::optional<Insn> insn = isa::decode(pc, kernel_.code.fetch(pc), run_.config.virtual_time);
+  if (!insn || !isa::is_rdtsc_or_rdtscp(*insn)) return false;
+  kernel_.signals.raise_fault(SIGSEGV, SI_KERNEL, 0, 13);
+  return true;
 }
 
 // Close to an overflow. returns where to enter the cache; 0: the next instruction is to run alone

@@ -43,6 +43,7 @@ class Dispatcher final : public Resumes {
   void end_turn(std::uint32_t& link_from);
   void go_on_behind_interruption(std::uint32_t& link_from);
   void say_that_turns_are_short();
+  bool fault_at_rdtsc();
   std::uint64_t enter_near(const Allowance& allowed, std::uint32_t link_from);
   std::uint64_t enter_step();
 

@@ -186,7 +186,8 @@ struct Thread {
   RegisteredSequences sequences;
   CallFilters filters;
   CallDispatch dispatch;
-  bool interrupted = false;  // others have run, or may have, since it was told where it is
+  bool rdtsc_faults = false;  // PR_SET_TSC
+  bool interrupted = false;   // others have run, or may have, since it was told where it is
 
   // Engine resources.
   void* stack_block = nullptr;   // host stack and alternate signal stack of a created thread

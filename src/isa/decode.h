@@ -99,6 +99,13 @@ inline bool is_one_byte(const Insn& insn, std::uint8_t opcode) {
 inline bool is_popf(const Insn& insn) { return is_one_byte(insn, 0x9D); }
 inline bool is_pushf(const Insn& insn) { return is_one_byte(insn, 0x9C); }
 
+inline bool is_rdtsc_or_rdtscp(const Insn& insn) {
+  constexpr std::uint8_t kEscape = 0x0F, kRdtsc = 0x31, kRdtscp = 0x01, kModrmOfRdtscp = 0xF9;
+  const std::uint8_t* const opcode = &insn.bytes[insn.opcode_at];
+  return insn.opcode_at != 0 && opcode[-1] == kEscape &&
+         (opcode[0] == kRdtsc || (opcode[0] == kRdtscp && opcode[1] == kModrmOfRdtscp));
+}
+
 /// Whether the bytes end inside an instruction that more bytes could complete.
 bool is_truncated(std::span<const std::uint8_t> code);
 /// Whether 15 bytes are the beginning of more than an instruction may have.

@@ -4,6 +4,7 @@
 #include <asm/prctl.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
@@ -87,6 +88,22 @@ Outcome get_base(GuestKernel& kernel, const CallArguments& made) {
   Run& run = kernel.run;
   const std::uint64_t& base = made.i32(0) == ARCH_GET_FS ? run.context.fs_base : run.context.gs_base;
   return {run.write(made.u(1), &base, sizeof base) == sizeof base ? 0 : -EFAULT};
+}
+
+Outcome set_tsc(GuestKernel& kernel, const CallArguments& made) {
+  const int mode = made.i32(1);
+  if (mode != PR_TSC_ENABLE && mode != PR_TSC_SIGSEGV) return {-EINVAL};
+  kernel.run.thread->rdtsc_faults = mode == PR_TSC_SIGSEGV;
+  if (mode == PR_TSC_SIGSEGV) {
+    kernel.code.step_rdtsc();
+    kernel.cache.stop();  // others run it at full speed
+  }
+  return {0};
+}
+
+Outcome get_tsc(GuestKernel& kernel, const CallArguments& made) {
+  const int mode = kernel.run.thread->rdtsc_faults ? PR_TSC_SIGSEGV : PR_TSC_ENABLE;
+  return {kernel.run.write(made.u(1), &mode, sizeof mode) == sizeof mode ? 0 : -EFAULT};
 }
 
 Outcome set_mdwe(GuestKernel& kernel, const CallArguments& made) {

@@ -66,6 +66,8 @@ Outcome attribute(GuestKernel& kernel, const CallArguments& made);
 Outcome set_name(GuestKernel& kernel, const CallArguments& made);
 Outcome set_base(GuestKernel& kernel, const CallArguments& made);
 Outcome get_base(GuestKernel& kernel, const CallArguments& made);
+Outcome set_tsc(GuestKernel& kernel, const CallArguments& made);
+Outcome get_tsc(GuestKernel& kernel, const CallArguments& made);
 Outcome set_mdwe(GuestKernel& kernel, const CallArguments& made);
 Outcome get_mdwe(GuestKernel& kernel, const CallArguments& made);
 Outcome set_mm(GuestKernel& kernel, const CallArguments& made);  // memory_fields.cc

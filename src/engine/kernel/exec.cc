@@ -1,6 +1,7 @@
 #include "engine/kernel/exec.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -60,6 +61,7 @@ void Exec::pass_on_own_descriptors(unsigned which) const {
 void Exec::bind_native_image() const {
   constexpr int kSetMdwe = 65;
   bind_by_filters(*parts_.run.thread);
+  if (parts_.run.thread->rdtsc_faults) raw_syscall(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
   const std::uint64_t denied = parts_.run.map.exec_gain().inherited_bits();
   if (denied == 0) return;
   if (parts_.run.thread->process->vfork_child)  // it has the memory of its parent, which goes on
@@ -111,11 +113,14 @@ long Exec::call(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t
   run.lock.let_go(thread);  // it would be inherited
   const bool traced = is_traced();
   const bool follow = decision.kind == ExecDecision::Kind::Follow && !traced && thread.process->recorded &&
-                      !run.config.exec_prefix.empty();
+                      !run.config.exec_prefix.empty() && !thread.rdtsc_faults;
   const auto say_why_not = [&](const std::string& reason) {
     run.observer().notice("not followed: " + decision.resolved_path + ": " + reason);
   };
-  if (!follow) say_why_not(traced ? "it is traced by another program" : decision.reason);
+  if (!follow)
+    say_why_not(traced                ? "it is traced by another program"
+                : thread.rdtsc_faults ? "RDTSC faults there (PR_SET_TSC)"
+                                      : decision.reason);
   const long result = start(request, decision, follow);
   if (!follow || !is_refusal(result)) return result;
   say_why_not(std::string("what follows programs may not be executed here (") +
@@ -156,6 +161,7 @@ long Exec::start(const ExecRequest& request, const ExecDecision& decision, bool 
           ? raw_syscall(SYS_execve, program_path, request.argv, request.envp)
           : raw_syscall(SYS_execveat, request.dirfd, program_path, request.argv, request.envp, request.flags);
   // Still here.
+  if (thread.rdtsc_faults) raw_syscall(SYS_prctl, PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);
   thread.process->limits.lift();
   const std::uint64_t everything = ~std::uint64_t{0};
   if (!follow) {

@@ -23,7 +23,10 @@ class GuestCode final : public CodeSource, public CodeListener {
 
   // ---- CodeSource
   std::span<const std::uint8_t> fetch(std::uint64_t pc) override;
-  Probe probe(const Insn& insn) override { return probes_.at(insn); }
+  Probe probe(const Insn& insn) override {
+    if (steps_rdtsc_ && is_rdtsc_or_rdtscp(insn)) return {.time = ProbeTime::Before, .stepped = true};
+    return probes_.at(insn);
+  }
   bool may_change_unseen(std::uint64_t pc) override;
   void translated(std::uint64_t page) override;
 
@@ -40,6 +43,8 @@ class GuestCode final : public CodeSource, public CodeListener {
   std::uint64_t take_open_page() { return std::exchange(open_page_, 0); }
   /// Mappings may be others now.
   void forget_mapping() { fetch_range_ = {}; }
+  /// From now on RDTSC and RDTSCP run alone.
+  void step_rdtsc() { translates_anew_ |= !std::exchange(steps_rdtsc_, true); }
   /// returns whether what was translated must not run any more, since this was asked last
   bool take_translates_anew() { return std::exchange(translates_anew_, false); }
 
@@ -49,6 +54,7 @@ class GuestCode final : public CodeSource, public CodeListener {
   WrittenFiles& written_;
   std::uint64_t open_page_ = 0;
   bool translates_anew_ = false;
+  bool steps_rdtsc_ = false;
   bool fetch_shared_ = false;
   AddressRange fetch_range_{};              // last executable mapping fetched from
   std::array<std::uint8_t, 16> fetched_{};  // what was fetched last

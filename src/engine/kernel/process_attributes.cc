@@ -1,7 +1,6 @@
 #include "engine/kernel/process_attributes.h"
 
 #include <asm/prctl.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -15,7 +14,6 @@ namespace zs::engine {
 namespace {
 
 constexpr auto always = [](std::uint64_t) { return true; };
-constexpr auto if_it_faults = [](std::uint64_t argument) { return static_cast<int>(argument) == PR_TSC_SIGSEGV; };
 constexpr auto if_zero = [](std::uint64_t argument) { return argument == 0; };
 
 // Numbers, because no libc's headers have all of them.
@@ -44,9 +42,9 @@ constexpr ProcessAttribute kAttributes[] = {
     {SYS_prctl, 22, "PR_SET_SECCOMP", calls::set_seccomp},
     {SYS_prctl, 23, "PR_CAPBSET_READ"},
     {SYS_prctl, 24, "PR_CAPBSET_DROP"},
-    {SYS_prctl, 25, "PR_GET_TSC"},
     // The engine itself asks the processor for the time.
-    {SYS_prctl, 26, "PR_SET_TSC", nullptr, if_it_faults, -EINVAL, "RDTSC that faults"},
+    {SYS_prctl, 25, "PR_GET_TSC", calls::get_tsc},
+    {SYS_prctl, 26, "PR_SET_TSC", calls::set_tsc},
     {SYS_prctl, 27, "PR_GET_SECUREBITS"},
     {SYS_prctl, 28, "PR_SET_SECUREBITS"},
     {SYS_prctl, 29, "PR_SET_TIMERSLACK"},

@@ -212,6 +212,9 @@ Outcome set_seccomp(GuestKernel& kernel, const CallArguments& made) {
     if (!by_prctl && (flags != 0 || made.u(2) != 0)) return {-EINVAL};
     if (raw_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) != 0) return {-EINVAL};
     thread.filters.strict = true;
+    thread.rdtsc_faults = true;
+    kernel.code.step_rdtsc();
+    kernel.cache.stop();
     return {0};
   }
   if (mode != SECCOMP_MODE_FILTER) return {-EINVAL};

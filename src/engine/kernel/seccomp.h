@@ -4,7 +4,7 @@
 // What a call of the program gets is answered by the engine, before the call. A program that goes on natively, or
 // executes another one natively, is bound by the kernel.
 // Not done: user notification, which is refused; the log of SECCOMP_RET_LOG; the events of SECCOMP_RET_TRACE for a
-// tracer; RDTSC that faults in strict mode.
+// tracer.
 #pragma once
 
 #include <linux/filter.h>

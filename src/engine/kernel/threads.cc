@@ -156,6 +156,7 @@ std::int32_t Threads::prepare_child(Thread& child, const CloneRequest& request) 
   child.pc = parent.pc;
   child.mask = parent.mask;
   child.filters = parent.filters;
+  child.rdtsc_faults = parent.rdtsc_faults;
   child.id.parent_pid = parent.id.pid;
   child.id.parent_tid = parent.id.tid;
   child.alternate = (flags & CLONE_VFORK) != 0 ? parent.alternate : stack_t{nullptr, SS_DISABLE, 0};
