@@ -153,6 +153,7 @@ static void prepare(void) {
   const long nothing = CALL3(open, "/dev/null", kReadWrite, 0);
   for (int fd = 0; fd < 3; ++fd) CALL2(dup2, nothing, fd);
   // Time passes for handlers too, at an instruction a cycle: perf would take fewer samples than it was asked for.
+  put("/proc/sys/kernel/perf_event_max_sample_rate", "100000000");
   put("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
   put("/proc/sys/kernel/perf_event_paranoid", "-1");
 }

@@ -21,21 +21,22 @@ FOLDER = pathlib.Path(os.environ.get("ZEROSKID_KERNELS", "/boot"))
 KERNELS = sorted(FOLDER.glob("vmlinuz-*"))
 CPU = ["--cpu", os.environ["ZEROSKID_LINUX_CPU"]] if "ZEROSKID_LINUX_CPU" in os.environ else []
 ROUNDS = 100_000
-# What ten loops do between their label and `dec ebp; jnz`.
+# What ten loops do between their label and `dec ebp; jnz`: with these three or five instructions, so that no period below meets some of
+# them more often than others.
 LOOPS = {
     "adds": ["add rax, rbx"] * 3,
-    "loads": ["mov rax, [rsi]", "add rax, rbx"],
-    "stores": ["mov [rsi], rax", "add rax, rbx"],
-    "pushes": ["push rax", "pop rbx"],
-    "calls": ["call nothing"],
-    "products": ["imul rax, rbx", "add rax, 1"],
+    "loads": ["mov rax, [rsi]", "add rax, rbx", "nop"],
+    "stores": ["mov [rsi], rax", "add rax, rbx", "nop"],
+    "pushes": ["push rax", "pop rbx", "nop"],
+    "calls": ["call nothing", "nop"],
+    "products": ["imul rax, rbx", "add rax, 1", "nop"],
     "divisions": ["xor edx, edx", "mov eax, 1000", "div ecx"],
     "locked": ["lock add [rsi], rax"],
-    "jumps": ["jmp .+2", "nop"],
+    "jumps": ["jmp .+2", "nop", "nop"],
     "strings": ["lea rdi, [rsi + 64]", "movsb", "lea rsi, [rdi - 65]"],
 }
 LOOP_ROUNDS = 200_000
-PERIOD = 10007  # a prime: an event more than perf is told, since PEBS records the one behind the overflow
+PERIOD = 10007  # one more than perf is told, since PEBS records the event behind the overflow; but where the fixed counter is precise
 PRECISE = ["instructions", "branches"]
 WHOLE = unittest.skipUnless("ZEROSKID_LINUX_WHOLE" in os.environ, "takes minutes: $ZEROSKID_LINUX_WHOLE")
 

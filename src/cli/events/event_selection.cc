@@ -7,6 +7,7 @@
 #include "cli/command/say.h"
 #include "cli/events/host_model.h"
 #include "cli/events/pfm_names.h"
+#include "session/driver/adaptive_period.h"
 #include "session/driver/ibs_sampler.h"
 #include "session/driver/pmu_driver.h"
 
@@ -16,6 +17,16 @@ namespace {
 using session::EventKind;
 using session::EventSpec;
 using session::ParsedEvent;
+
+/// How many instructions one event takes at most, in any program and in any of its parts; 0: nobody knows, a loop may do
+/// without a store.
+std::uint64_t instructions_for_one(const ParsedEvent& event) {
+  constexpr std::uint64_t kForABranch = 8;
+  if (is_ibs(event.kind) || event.select.has(arch::PerfEvtSel::cmask) || event.select.has(arch::PerfEvtSel::edge))
+    return 0;
+  if (event.meaning == &arch::kBranches) return kForABranch;
+  return event.tick != arch::Tick::None || event.meaning == &arch::kInstructions ? 1 : 0;
+}
 
 Result<void> set_sampling(EventSpec& spec, const ParsedEvent& event, const SamplingDefaults& defaults,
                           const arch::CpuModel& model) {
@@ -48,6 +59,8 @@ Result<void> set_sampling(EventSpec& spec, const ParsedEvent& event, const Sampl
                  "-c 1 samples every event"};
   }
   spec.frequency = static_cast<std::uint32_t>(frequency);
+  if (const std::uint64_t distance = instructions_for_one(event); !by_period && distance != 0)
+    spec.period = session::AdaptivePeriod::first_of_frequent(frequency, distance);
   return {};
 }
 

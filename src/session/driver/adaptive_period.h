@@ -14,22 +14,35 @@ inline constexpr std::uint64_t kNominalInstructionsPerSecond = 1'000'000'000;
 
 __extension__ using Wide = unsigned __int128;
 
-/// It begins at 1, because nobody knows how rare the event is, and a period that is too long is never heard of again:
+/// It begins at 1 where nobody knows how rare the event is, because a period that is too long is never heard of again:
 /// so it grows slowly and shrinks fast. It grows by an eighth a sample: were it doubled, as often a program begins with
 /// a burst of an event that is rare later, one sample would stand for half of the burst, and be a quarter of a report.
-/// Up to the right period that takes some hundred samples more, which weigh little.
+/// Up to the right period that takes some hundred samples more, which weigh little in sums of periods. Who counts
+/// samples (most tools that make flame graphs) sees too much of the start: an event that every few instructions have
+/// begins near its right period.
 class AdaptivePeriod {
  public:
   /// `settles` beside a core model. chosen: at the usual frequency a hundred samples for each factor of e that the run
   /// becomes longer
   static constexpr std::uint64_t kDenseBesideModel = 25'000'000;
 
+  /// What an event that every few instructions have begins with. chosen: of a run of 60 million instructions, the
+  /// dynamic loader has less than a tenth of the samples; a run of a tenth of a million has a dozen
+  /// distance  instructions from one to the next, about
+  static constexpr std::uint64_t first_of_frequent(std::uint64_t frequency, std::uint64_t distance) {
+    return std::max<std::uint64_t>(kNominalInstructionsPerSecond / frequency / 64 / distance, 1);
+  }
+
   /// frequency  samples per nominal second, not 0
+  /// first  the period that it begins with; samples are not taken closer than so many instructions
   /// settles  samples are taken the more densely the further it is to that instruction: as many up to a tenth of the
   ///          way, from a hundredth on, as from there to its end. For what is modelled: a sample costs little beside
   ///          the model, and of a short run there would be few.
-  explicit AdaptivePeriod(std::uint32_t frequency, std::uint64_t settles = 0)
-      : interval_(std::max<std::uint64_t>(kNominalInstructionsPerSecond / frequency, 1)), settles_(settles) {}
+  explicit AdaptivePeriod(std::uint32_t frequency, std::uint64_t first = 1, std::uint64_t settles = 0)
+      : interval_(std::max<std::uint64_t>(kNominalInstructionsPerSecond / frequency, 1)),
+        first_(first),
+        settles_(settles),
+        parts_(first * kParts) {}
 
   std::uint64_t period() const { return parts_ / kParts; }
 
@@ -47,8 +60,7 @@ class AdaptivePeriod {
  private:
   std::uint64_t interval_at(std::uint64_t instructions) const {
     if (instructions >= settles_) return interval_;
-    return std::max<std::uint64_t>(static_cast<std::uint64_t>(static_cast<Wide>(interval_) * instructions / settles_),
-                                   1);
+    return std::max(static_cast<std::uint64_t>(static_cast<Wide>(interval_) * instructions / settles_), first_);
   }
 
   static constexpr std::uint64_t kRarer = 4;
@@ -56,8 +68,8 @@ class AdaptivePeriod {
   static constexpr std::uint64_t kParts = 8;
 
   std::uint64_t interval_;  // instructions between samples
-  std::uint64_t settles_;
-  std::uint64_t parts_ = kParts;  // of an event, kParts of them
+  std::uint64_t first_, settles_;
+  std::uint64_t parts_;  // of an event, kParts of them
   std::uint64_t last_ = 0;
 };
 

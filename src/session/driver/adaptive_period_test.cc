@@ -13,7 +13,7 @@ constexpr std::uint64_t kInterval = kNominalInstructionsPerSecond / kFrequency;
 /// A program whose event occurs every `gap` instructions, for as long as each stretch lasts.
 class Program {
  public:
-  explicit Program(std::uint64_t settles = 0) : period_(kFrequency, settles) {}
+  explicit Program(std::uint64_t settles = 0, std::uint64_t first = 1) : period_(kFrequency, first, settles) {}
   void run(std::uint64_t instructions, std::uint64_t gap) {
     for (const std::uint64_t end = now_ + instructions; now_ + gap <= end;) {
       now_ += gap;
@@ -57,6 +57,18 @@ TEST(AdaptivePeriod, GrowsToThatOfAFrequentEventWithinSomeHundredSamples) {
   program.run(2 * kInterval, 1);
   EXPECT_LE(program.samples(), 120u);
   EXPECT_GT(program.period(), kInterval / 8);
+}
+
+// A flame graph by samples shows a program's parts as they are from the start.
+TEST(AdaptivePeriod, WeighsTheStartHardlyMoreThanTheRestOfAFrequentEvent) {
+  for (const std::uint64_t settles : {std::uint64_t{0}, AdaptivePeriod::kDenseBesideModel}) {
+    Program program(settles, AdaptivePeriod::first_of_frequent(kFrequency, 1));
+    program.run(kInterval, 1);
+    const std::uint64_t at_first = program.samples();
+    program.run(239 * kInterval, 1);
+    EXPECT_GT(program.samples(), 240U);
+    EXPECT_LT(at_first, program.samples() / 10) << "of a part in 240 of the run";
+  }
 }
 
 TEST(AdaptivePeriod, IsDenserAtFirstWhereThatIsWanted) {

@@ -9,7 +9,6 @@
 #include "arch/records/ds_shape.h"
 #include "base/bytes.h"
 #include "base/check.h"
-#include "session/driver/adaptive_period.h"
 #include "session/driver/core_choice.h"
 
 namespace zs::session {
@@ -101,7 +100,7 @@ void PmuDriver::program_counters() {
   for (std::size_t i = 0; i < plan_.size(); ++i) {
     const PlannedCounter& c = plan_[i];
     const EventSpec& event = config_.events[c.event];
-    counters_[i].period = event.frequency != 0 ? AdaptivePeriod{event.frequency}.period() : event.period;
+    counters_[i].period = event.first_period();
     counters_[i].wanted_period = counters_[i].period;
     counters_[i].left = static_cast<std::int64_t>(counters_[i].period);
     counters_[i].rdpmc_index = c.index() | (c.is_fixed() ? kRdpmcFixed : 0);

@@ -78,7 +78,8 @@ RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who
     const EventSpec& event = config.events[i];
     std::optional<AdaptivePeriod> adaptive;
     if (event.frequency != 0)
-      adaptive.emplace(event.frequency, shared.machine != nullptr ? AdaptivePeriod::kDenseBesideModel : 0);
+      adaptive.emplace(event.frequency, event.first_period(),
+                       shared.machine != nullptr ? AdaptivePeriod::kDenseBesideModel : 0);
     if (is_ibs(event.kind)) {
       ibs_.push_back(std::make_unique<IbsSampler>(shared.model, event, i, adaptive, shared.clock, pmi_requested_));
       pmus_.push_back(&ibs_.back()->pmu());

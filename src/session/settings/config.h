@@ -52,12 +52,13 @@ struct EventSpec {
   /// Recorded in units, what counts exactly counts in them alone, and the number of the run is estimated.
   bool only_in_units = false;
   std::uint16_t latency_threshold = 0;  // load latency: MSR_PEBS_LD_LAT, core cycles
-  std::uint64_t period = 0;             // 0: only counted
+  std::uint64_t period = 0;             // 0: only counted; with a frequency the first one, 1 if that is not known
   std::uint32_t frequency =
       0;  // samples per nominal second (session/driver/adaptive_period.h); 0: `period` stays as it is
   std::uint32_t leader = 0;    // index of its group's first event; its own index if it stands alone
   bool closes_window = false;  // every `period` of it end a window; no samples, and precise is 0
 
+  std::uint64_t first_period() const { return frequency != 0 && period == 0 ? 1 : period; }
   bool samples() const { return (period != 0 && !closes_window) || frequency != 0; }
   static void fields(auto& e, auto& visit) {
     visit(e.name, e.kind, e.select, e.counters, e.precise_counters, e.precise, e.precise_distribution, e.has_address,
