@@ -9,7 +9,7 @@ namespace {
 
 using Kind = RegisterFlow::Kind;
 
-constexpr unsigned kWholeBits = 64;
+constexpr std::int64_t kWholeBits = 64;
 
 /// The number of a register that is written or read in full, else -1.
 std::int8_t whole_register(const ZydisDecodedOperand& operand) {
@@ -55,6 +55,18 @@ void describe_sum(const ZydisDecodedOperand* operands, bool less, RegisterFlow& 
   if (flow.from >= 0 && !less) flow.kind = Kind::Join;
 }
 
+/// What a push or pop of this operand size moves: 66H makes it two bytes.
+std::int64_t stack_bytes(const ZydisDecodedInstruction& raw) { return raw.operand_width == 16 ? 2 : kWholeBits / 8; }
+
+/// source: SDM vol. 2, "ENTER": the nesting level is taken modulo 32; each level pushes a frame pointer.
+void describe_enter(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands, RegisterFlow& flow) {
+  const std::int64_t bytes = stack_bytes(raw);
+  flow.kind = Kind::Enter;
+  if (bytes == kWholeBits / 8) flow.to = kRbp;
+  const auto level = static_cast<std::int64_t>(operands[1].imm.value.u % 32);
+  flow.by = -static_cast<std::int64_t>(operands[0].imm.value.u & 0xFFFF) - bytes * (level + 1);
+}
+
 void describe(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands, RegisterFlow& flow) {
   switch (raw.mnemonic) {
     case ZYDIS_MNEMONIC_MOV: describe_move(raw, operands, flow); break;
@@ -72,13 +84,33 @@ void describe(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* ope
       if (flow.to >= 0) flow.kind = Kind::Add;
       flow.by = raw.mnemonic == ZYDIS_MNEMONIC_INC ? 1 : -1;
       break;
+    case ZYDIS_MNEMONIC_XCHG:
+      flow.to = whole_register(operands[0]);
+      flow.from = whole_register(operands[1]);
+      if (flow.to >= 0 && flow.from >= 0) flow.kind = Kind::Exchange;
+      break;
     case ZYDIS_MNEMONIC_PUSH:
+    case ZYDIS_MNEMONIC_PUSHF:
+    case ZYDIS_MNEMONIC_PUSHFQ:
       flow.kind = Kind::Push;
+      flow.by = -stack_bytes(raw);
+      if (raw.mnemonic != ZYDIS_MNEMONIC_PUSH) break;
       flow.from = whole_register(operands[0]);
+      if (operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY) flow.memory = memory_operand(raw, operands, operands[0]);
       break;
     case ZYDIS_MNEMONIC_POP:
+    case ZYDIS_MNEMONIC_POPF:
+    case ZYDIS_MNEMONIC_POPFQ:
+      if (operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER && operands[0].reg.value == ZYDIS_REGISTER_SP) break;
       flow.kind = Kind::Pop;
+      flow.by = stack_bytes(raw);
+      if (raw.mnemonic != ZYDIS_MNEMONIC_POP) break;
       flow.to = whole_register(operands[0]);
+      if (operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY) flow.memory = memory_operand(raw, operands, operands[0]);
+      break;
+    case ZYDIS_MNEMONIC_ENTER: describe_enter(raw, operands, flow); break;
+    case ZYDIS_MNEMONIC_LEAVE:
+      if (stack_bytes(raw) == kWholeBits / 8) flow.kind = Kind::Leave;
       break;
     default:
       if (raw.meta.category != ZYDIS_CATEGORY_CMOV) break;

@@ -13,15 +13,18 @@ namespace zs::isa {
 struct RegisterFlow {
   enum class Kind : std::uint8_t {
     Other,
-    Copy,     // to = from
-    Load,     // to = [memory]
-    Store,    // [memory] = from
-    Address,  // to = where `memory` lies
-    Add,      // to += by
-    Join,     // to += from
-    Choose,   // to = from, or stays what it was
-    Push,     // rsp -= 8, [rsp] = from
-    Pop,      // to = [rsp], rsp += 8
+    Copy,      // to = from
+    Load,      // to = [memory]
+    Store,     // [memory] = from
+    Address,   // to = where `memory` lies
+    Add,       // to += by
+    Join,      // to += from
+    Choose,    // to = from, or stays what it was
+    Exchange,  // to = from and from = to
+    Push,      // rsp += by, [rsp] = from; something else where `from` is none
+    Pop,       // to = [rsp], rsp += by
+    Enter,     // push rbp, rbp = rsp; then rsp is `by` from where it was. Where `to` is none, it is of 16 bits
+    Leave,     // rsp = rbp, pop rbp
   };
   Kind kind = Kind::Other;
   std::int8_t to = -1, from = -1;  // as instructions encode them; -1: none, or no whole register of 64 bits

@@ -7,12 +7,15 @@ calls for it (THROUGH); nowhere else.
 import collections
 import os
 import pathlib
+import random
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+
+import generated_code
 
 HERE = pathlib.Path(__file__).resolve().parent
 ZEROSKID = "zeroskid"
@@ -71,6 +74,7 @@ class Tree:
 C = Tree({"main": MAIN, "thread": THREAD, "fibre": FIBRE, "work": "fibre_1", "fibre_1": "fibre", "thread_1": "thread",
           "after_tail_call": "node_2", "before_tail_call": "node_2", "compare": "node_3", "handler_1": ("handler", "past_ud2"),
           "handler": SIGNAL, "past_ud2": SIGNAL, "even": ("odd", "node_5"), "odd": "even"}, through={"compare"})
+GENERATED = Tree({"main": MAIN})
 CXX = Tree({"main": MAIN, "Square::area": "node_2", "node_2_1": "Square::area", "thread_1": SOME, "in_destructor": "node_1_1_1"},
            through={"node_3_1"})
 RUST = Tree({"tree::main": SOME}, root="tree::main", through={"node_2_1"})
@@ -154,6 +158,19 @@ class Stacks(unittest.TestCase):
 
     def test_c_with_frame_pointers_and_static(self):
         self.hold(C, Chains(self.folder, 151, self.c("-fno-omit-frame-pointer", "-static")))
+
+    def test_c_without_unwind_tables(self):
+        """A function that realigns its frame by a register, and one that never returns and that no call is before, lose their callers."""
+        flags = ("-O1", "-foptimize-sibling-calls", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables")
+        self.hold(C, Chains(self.folder, 151, self.c(*flags)), wrong=0.05)
+
+    def test_generated_code_without_unwind_tables(self):
+        """Each has calls that do not return and jumps through registers, which together can look like another function's."""
+        for seed in (random.randrange(1 << 32) for _ in range(6)):
+            with self.subTest(seed=seed):
+                (self.folder / "generated.s").write_text(generated_code.program(seed))
+                built(self.folder, "gcc", "-o", "generated", "generated.s")
+                self.hold(GENERATED, Chains(self.folder, 7, ["./generated"]), 300, wrong=0.15)
 
     def test_of_every_kind_of_event(self):
         program = self.c("-fomit-frame-pointer")

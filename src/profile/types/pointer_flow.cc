@@ -308,7 +308,6 @@ class PointerFlow::Function {
     PointerValue& sp = state.registers[isa::kRsp];
     PointerValue result;
     PointerValue sp_after = sp;
-    constexpr std::int64_t kPushed = 8;
     switch (flow.kind) {
       case Flow::Copy: result = from; break;
       case Flow::Load: result = loaded(state, pc, flow.memory, one.insn.next()); break;
@@ -320,13 +319,16 @@ class PointerFlow::Function {
         if (const auto place = frame_place(state, flow.memory)) set_slot(state, *place, from);
         break;
       case Flow::Push:
-        sp_after = moved(sp, -kPushed);
+        sp_after = moved(sp, flow.by);
         if (sp_after.kind == ValueKind::Frame) set_slot(state, sp_after.offset, from);
         break;
       case Flow::Pop:
         if (sp.kind == ValueKind::Frame) result = slot_at(state, sp.offset);
-        sp_after = moved(sp, kPushed);
+        sp_after = moved(sp, flow.by);
         break;
+      case Flow::Exchange:
+      case Flow::Enter:
+      case Flow::Leave:
       case Flow::Other: break;
     }
     for (std::size_t i = 0; i < state.registers.size(); ++i) {

@@ -1,5 +1,6 @@
 #include "session/stacks/stack_walk.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <span>
@@ -14,7 +15,9 @@ using arch::DwarfRegisters;
 using isa::kLongestInstruction;
 using Kind = RegisterRule::Kind;
 
-constexpr int kLongestWay = 256;      // instructions to a return, in files: found once
+constexpr int kLongestWay = 256;    // instructions to a return, in files: found once
+constexpr int kLongestWays = 1024;  // instructions of all ways from a place together
+constexpr std::uint64_t kLargestFrame = 8192;
 constexpr int kLongestWayOfJit = 48;  // in code that may be another one the next time
 constexpr std::size_t kMostKnown = std::size_t{1} << 20;
 constexpr std::size_t kLongestCall = 7;
@@ -130,7 +133,8 @@ UnwindTable& StackWalk::table_of(const MappedArea& area) {
   return *table;
 }
 
-std::optional<FrameRule> StackWalk::find_rule(const Place& place, const MappedArea& area) {
+std::optional<FrameRule> StackWalk::find_rule(const Place& place, const MappedArea& area,
+                                              const DwarfRegisters& registers, Stack& stack) {
   // Reading code is a system call, and code that signals return to begins a function, mostly an aligned one.
   const bool may_be_signals = place.returned_to && place.pc % kFunctionAlignment == 0;
   if (may_be_signals) {
@@ -148,11 +152,53 @@ std::optional<FrameRule> StackWalk::find_rule(const Place& place, const MappedAr
       return rule;
     }
   }
-  return rule_of_code(place.pc, fetch_, kLongestWay);
+  return rule_without_table(place.pc, registers, stack);
 }
 
+std::optional<isa::Insn> StackWalk::call_in_file(std::uint64_t back) {
+  const MappedArea* const area = code_.find(back - 1);
+  return area != nullptr && area->is_of_a_file() ? call_before(back) : std::nullopt;
+}
+
+/// Ways past no call are sure, because only a call can fail to return. Where there is none, the return address is
+/// looked for on the stack: that of a direct call is right, if the called function's code leads to `pc` with the stack
+/// as deep as it is. At last any way from `pc` to a return is taken, if a call is before what that finds.
+std::optional<FrameRule> StackWalk::rule_without_table(std::uint64_t pc, const DwarfRegisters& registers,
+                                                       Stack& stack) {
+  const auto has_caller = [&](const FrameRule& one) {
+    DwarfRegisters caller = registers;
+    if (!apply(one, expressions_, stack, caller)) return false;
+    const std::uint64_t back = caller[arch::kDwarfReturnAddress];
+    return call_in_file(back) || returns_from_signal(back);
+  };
+  const auto by_any_way = [&](bool doubts) {
+    return rule_of_code(pc, fetch_, kLongestWays, [&](const FrameRule& one, bool doubtful) {
+      // A way on which a register of the caller's is lost is none of this function.
+      const bool keeps_all = std::ranges::count(one.registers, RegisterRule{Kind::Unknown, 0}) == 0;
+      return (doubts || !doubtful) && keeps_all && has_caller(one);
+    });
+  };
+  if (auto rule = by_any_way(false)) return rule;
+  int left = kLongestWays;
+  for (std::uint64_t at = registers[arch::kDwarfSp]; at < registers[arch::kDwarfSp] + kLargestFrame; at += 8) {
+    const auto back = stack.word(at);
+    if (!back) break;
+    const auto call = call_in_file(*back);
+    if (!call || call->flow != isa::Flow::Call) continue;
+    const auto is_there = [&](const FrameRule& one, bool) {
+      return registers[one.frame_register] + static_cast<std::uint64_t>(std::int64_t{one.frame_offset}) == at + 8;
+    };
+    if (auto rule = rule_from_start(call->target, pc, fetch_, left, is_there)) return rule;
+  }
+  auto straight = rule_of_code(pc, fetch_, kLongestWay);
+  if (straight && has_caller(*straight)) return straight;
+  auto rule = by_any_way(true);
+  return rule ? rule : straight;
+}
+
+/// registers, stack  as they are there
 /// returns null if no code lies there; otherwise what holds until the next call
-const FrameRule* StackWalk::rule_at(const Place& place) {
+const FrameRule* StackWalk::rule_at(const Place& place, const DwarfRegisters& registers, Stack& stack) {
   if (const std::uint32_t* const known = known_.find(place.key())) return rules_[*known];
   const MappedArea* const area = code_.find(place.in_function());
   if (area == nullptr) return nullptr;
@@ -163,7 +209,7 @@ const FrameRule* StackWalk::rule_at(const Place& place) {
     passing_ = rule.value_or(FrameRule::by_frame_pointer());
     return &passing_;
   }
-  const FrameRule rule = find_rule(place, *area).value_or(FrameRule::by_frame_pointer());
+  const FrameRule rule = find_rule(place, *area, registers, stack).value_or(FrameRule::by_frame_pointer());
   const auto [found, added] = rule_numbers_.try_emplace(rule, static_cast<std::uint32_t>(rules_.size()));
   if (added) rules_.push_back(&found->first);
   if (known_.size() == kMostKnown) known_ = {};
@@ -173,17 +219,17 @@ const FrameRule* StackWalk::rule_at(const Place& place) {
 
 bool StackWalk::returns_from_signal(std::uint64_t pc) { return rule_of_signal_return(pc, fetch_).has_value(); }
 
-/// Whether a call instruction ends at `pc`: CALL rel32, or CALL r/m in any of its lengths.
-bool StackWalk::follows_call(std::uint64_t pc) {
+/// The call instruction that ends at `pc`: CALL rel32, or CALL r/m in any of its lengths.
+std::optional<isa::Insn> StackWalk::call_before(std::uint64_t pc) {
   std::array<std::byte, kLongestCall> bytes{};
-  if (memory_.read(pc - kLongestCall, bytes) != bytes.size()) return false;
+  if (memory_.read(pc - kLongestCall, bytes) != bytes.size()) return std::nullopt;
   for (std::size_t length = 2; length <= kLongestCall; ++length) {
     const auto* const at = reinterpret_cast<const std::uint8_t*>(bytes.data()) + (kLongestCall - length);
     const auto insn = isa::decode(pc - length, {at, length}, false);
     if (insn && insn->length == length && (insn->flow == isa::Flow::Call || insn->flow == isa::Flow::IndirectCall))
-      return true;
+      return insn;
   }
-  return false;
+  return std::nullopt;
 }
 
 isa::Flow StackWalk::flow_at(std::uint64_t pc) {
@@ -219,7 +265,7 @@ bool StackWalk::begin(std::uint64_t ip, DwarfRegisters& registers, Stack& stack,
     }
     case isa::Flow::Return:
       // Otherwise it is a jump: of swapcontext, of a guard against speculation.
-      if (!follows_call(next) && !returns_from_signal(next)) return false;
+      if (!call_before(next) && !returns_from_signal(next)) return false;
       place = {.pc = next, .returned_to = true};
       return true;
     case isa::Flow::Syscall: return next != ip + kSyscallBytes;  // rt_sigreturn: what was interrupted goes on
@@ -234,7 +280,7 @@ std::vector<std::uint64_t> StackWalk::walk(std::uint64_t ip, const arch::Registe
   Place place;
   bool is_caller = begin(ip, registers, stack, place);
   while (chain.size() < longest) {
-    const FrameRule* const rule = rule_at(place);
+    const FrameRule* const rule = rule_at(place, registers, stack);
     if (rule == nullptr) break;
     if (is_caller) chain.push_back(rule->begins ? place.pc : place.in_function());
     is_caller = true;

@@ -1,8 +1,7 @@
 // The calls that a thread is in, found at the sample, where its registers and all of its stack are at hand: by the
-// unwind
-// tables of the files that its code is of, as exceptions find their handlers; by following the code where there are
-// none; by frame pointers where that leads nowhere. It needs no frame pointers, no debug information and no copy of
-// the stack.
+// unwind tables of the files that its code is of, as exceptions find their handlers; where there are none, by following
+// the code, from there to a return or from the call that led there; by frame pointers where that leads nowhere. It
+// needs no frame pointers, no debug information and no copy of the stack.
 //
 // What is found once for an address is kept, so most frames cost a look-up and two reads of memory.
 // Not found: callers of code from a JIT that keeps no frame pointers.
@@ -55,12 +54,15 @@ class StackWalk {
     std::uint64_t key() const { return pc << 1 | (returned_to ? 1 : 0); }
   };
 
-  const FrameRule* rule_at(const Place& place);
-  std::optional<FrameRule> find_rule(const Place& place, const MappedArea& area);
+  const FrameRule* rule_at(const Place& place, const arch::DwarfRegisters& registers, Stack& stack);
+  std::optional<FrameRule> find_rule(const Place& place, const MappedArea& area, const arch::DwarfRegisters& registers,
+                                     Stack& stack);
+  std::optional<FrameRule> rule_without_table(std::uint64_t pc, const arch::DwarfRegisters& registers, Stack& stack);
   UnwindTable& table_of(const MappedArea& area);
   isa::Flow flow_at(std::uint64_t pc);
   bool returns_from_signal(std::uint64_t pc);
-  bool follows_call(std::uint64_t pc);
+  std::optional<isa::Insn> call_before(std::uint64_t pc);
+  std::optional<isa::Insn> call_in_file(std::uint64_t back);
   bool begin(std::uint64_t ip, arch::DwarfRegisters& registers, Stack& stack, Place& place);
 
   ProgramMemory& memory_;
