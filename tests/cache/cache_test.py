@@ -257,6 +257,15 @@ class Cache(unittest.TestCase):
         self.replace_in_place(program, self.path("old"))
         self.blocks(program, status=3, options=("--check-cache",))
 
+    def test_a_program_rebuilt_with_less_code_is_the_new_program(self):
+        """What was made of the longer one sleeps while the shorter one runs, and must not be kept as made of it."""
+        branches = {count: "".join(f"  if (n % {i % 7 + 2} == 1) n += {i};\n" for i in range(count)) for count in (150, 600)}
+        for count in (600, 150, 150, 600, 150):
+            program = self.compile("volatile unsigned n = 1;\nint main(void) {\n%s  return n %% 251; }\n" % branches[count], "program")
+            status = subprocess.run([program]).returncode
+            for options in ((), ("--check-cache",)):
+                self.blocks(program, status=status, options=options)
+
     def test_a_library_replaced_is_the_new_library(self):
         library, new = (self.compile(LIBRARY % n, f"libanswer{n}.so", "-shared", "-fPIC") for n in (5, 6))
         os.mkdir(self.path("lib"))

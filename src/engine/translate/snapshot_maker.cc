@@ -17,9 +17,12 @@ void SnapshotMaker::look(std::size_t inherited) {
   for (std::size_t i = 0; i < uses_.size();) {
     const std::uint64_t page = uses_[i].page;
     const std::uint16_t number = source_of(page).number;
+    const bool mapped = !pages_.mapping_of(page).empty();
     for (; i < uses_.size() && uses_[i].page == page; ++i) {
       std::uint16_t& of_block = module_of_[uses_[i].block];
-      of_block = of_block == kNoModule || of_block == number ? number : kNotStored;
+      // Where a file is mapped now, what sleeps was made of another; elsewhere, what does not sleep was made of none.
+      const bool fits = store_.stored().sleeps(store_.block(uses_[i].block).module) != mapped;
+      of_block = fits && (of_block == kNoModule || of_block == number) ? number : kNotStored;
     }
   }
   fresh_ = kept_ = 0;
