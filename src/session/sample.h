@@ -29,6 +29,15 @@ struct HeapBlock {
   bool operator==(const HeapBlock&) const = default;
 };
 
+/// Where a call chain ends.
+enum class ChainEnd : std::uint8_t {
+  NotSaid,
+  Outermost,    // nobody called the last function
+  NoRule,       // no table and no way through the code says where the last function's caller is
+  BrokenStack,  // the stack does not have it where the rule says
+  Limit,        // no more entries were wanted
+};
+
 struct Sample {
   std::uint32_t event = 0;  // index into the recording's events
   std::int32_t pid = 0, tid = 0;
@@ -45,8 +54,9 @@ struct Sample {
   arch::RegisterFile registers;          // ip = the next instruction
   std::vector<SampledBranch> branches;   // newest first
   std::vector<std::uint64_t> callchain;  // innermost first; callchain[0] == ip
-  std::vector<std::byte> user_stack;     // copied from registers.sp upwards, for DWARF unwinding
-  std::vector<std::byte> raw;            // its PEBS record as it lay in memory: arch/records/ds_excerpt.h
+  ChainEnd chain_end = ChainEnd::NotSaid;
+  std::vector<std::byte> user_stack;  // copied from registers.sp upwards, for DWARF unwinding
+  std::vector<std::byte> raw;         // its PEBS record as it lay in memory: arch/records/ds_excerpt.h
   /// What `address` lay in when the sample was taken; null: in none, or nobody looked.
   std::shared_ptr<const HeapBlock> heap_block;
 };

@@ -163,6 +163,24 @@ class Stacks(unittest.TestCase):
         """A function that realigns its frame by a register, and one that never returns and that no call is before, lose their callers."""
         flags = ("-O1", "-foptimize-sibling-calls", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables")
         self.hold(C, Chains(self.folder, 151, self.c(*flags)), wrong=0.05)
+        cut, chains, why = re.fullmatch(r"(\d+) of (\d+) \(\d\.\d %\) end short: (.*)", self.chains_line()).groups()
+        self.assertLess(0, int(cut))
+        self.assertLess(int(cut), 0.05 * int(chains))
+        self.assertRegex(why, r"^\d+ without a rule for the code, \d+ of them in \w+ \((tree|libc.so.6)\)")
+
+    def test_report_says_that_chains_are_cut(self):
+        Chains(self.folder, 997, self.c("-fomit-frame-pointer"))
+        cut = re.match(r"(\d+) of (\d+) .* end short: \1 where the stack holds no caller$", self.chains_line() or "0 of 1  end short: 0 where the stack holds no caller")
+        self.assertLess(int(cut.group(1)), 0.01 * int(cut.group(2)))  # swapcontext's, when it has another's registers
+        (self.folder / "deep.c").write_text("int deep(int n) { return n == 0 ? 1 : deep(n - 1) + n; } int main() { return deep(20000) == 0; }")
+        built(self.folder, "gcc", "-O0", "-o", "deep", "deep.c")
+        Chains(self.folder, 997, ["./deep"])
+        self.assertRegex(self.chains_line(), r"^(\d+) of \d+ \(\d+\.\d %\) end short: \1 at the limit of their length$")
+
+    def chains_line(self):
+        page = subprocess.run([ZEROSKID, "report", "-g", "none", "-w"], cwd=self.folder, capture_output=True, text=True, env=ENVIRONMENT, check=True).stdout
+        found = re.search(r"^# Chains: (.*)$", page, re.MULTILINE)
+        return found and found.group(1)
 
     def test_generated_code_without_unwind_tables(self):
         """Each has calls that do not return and jumps through registers, which together can look like another function's."""

@@ -463,7 +463,7 @@ void add_sample_options(CommandLine& line, Words& words) {
   line.number("-F,--freq", words.frequency, 1, "N",
               "N samples per 1,000,000,000 instructions; of modelled events more in the first 25,000,000 [4000]");
   line.group("What a sample holds");
-  line.flag("-g", words.stacks, "The call chain, exact: of any program, whatever it was compiled with");
+  line.flag("-g", words.stacks, "The call chain: exact by unwind tables, elsewhere by following the code");
   line.value("--call-graph", words.callchain, "exact|fp|dwarf[,BYTES]|lbr",
              "The call chain as perf finds it: by frame pointers, from a copy of the stack, from the LBR");
   line.flag("-b,--branch-any", words.any_branch, "The last taken branches");

@@ -204,6 +204,7 @@ int run_report(const Arguments& arguments) {
   profile::Aggregator aggregator(*reader, symbolizer, aggregation);
   for (const profile::Histogram& histogram : aggregator.run()) {
     page.print(report::class_text(*reader, *histogram.event, style.width) +
+               (has_chains ? report::chains_text(histogram, style.width) : "") +
                report::report_text(histogram, aggregator, style));
   }
   say_remarks(page, symbolizer);

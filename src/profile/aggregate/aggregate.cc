@@ -420,6 +420,11 @@ void Aggregator::take_sample(Table& table, const SampleRecord& record, const Per
   const std::vector<ChainEntry>& chain = wants_chain ? callchains_.of(spaces_, event, record) : none;
   const auto caller_of = [&chain](std::size_t i) { return i + 1 < chain.size() ? chain[i + 1].frame : nullptr; };
   hit.caller = caller_of(0);
+  ++table.histogram.chain_ends[sample.chain_end];
+  if (sample.chain_end == session::ChainEnd::NoRule && !record.callchain_with_marks.empty()) {
+    const std::uint64_t last = record.callchain_with_marks.back();
+    ++table.histogram.no_rule[frames_.of(symbolizer_.locate(spaces_, sample.pid, last, record.cpumode))];
+  }
 
   table.chain.clear();
   for (const ChainEntry& entry : chain) table.chain.push_back(entry.frame);

@@ -10,6 +10,7 @@
 #include <compare>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -115,8 +116,10 @@ struct Histogram {
   const PerfDataReader::Event* event = nullptr;
   std::uint64_t items = 0;  // samples, or branches
   std::uint64_t weight = 0;
-  std::vector<Latency> latencies;     // in memory mode, ascending
-  std::vector<const Entry*> entries;  // heaviest first
+  std::vector<Latency> latencies;                         // in memory mode, ascending
+  std::map<session::ChainEnd, std::uint64_t> chain_ends;  // how many call chains end so
+  std::map<const Frame*, std::uint64_t> no_rule;          // in which functions those of NoRule do
+  std::vector<const Entry*> entries;                      // heaviest first
   std::deque<Entry> storage;
 
   Histogram() = default;

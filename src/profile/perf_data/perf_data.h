@@ -193,10 +193,11 @@ static_assert(WireLayout<RecordHeader> && sizeof(RecordHeader) == 8);
 inline constexpr std::size_t kMaxRecordBytes = 65528;  // the largest multiple of 8 that `size` holds
 
 namespace misc {
+inline constexpr unsigned chain_end_shift = 9;  // of a SAMPLE: session::ChainEnd, in three bits that perf leaves 0
 inline constexpr std::uint16_t cpumode_mask = 7, kernel = 1, user = 2, hypervisor = 3, guest_kernel = 4, guest_user = 5,
-                               comm_exec = 1u << 13, mmap_data = 1u << 13, exact_ip = 1u << 14,
-                               mmap_build_id = 1u << 14, build_id_size = 1u << 15;
-}
+                               chain_end_mask = 7u << chain_end_shift, comm_exec = 1u << 13, mmap_data = 1u << 13,
+                               exact_ip = 1u << 14, mmap_build_id = 1u << 14, build_id_size = 1u << 15;
+}  // namespace misc
 
 /// FORK and EXIT.
 struct TaskBody {

@@ -121,6 +121,7 @@ TEST(PerfDataWriter, GivesBackEveryFieldOfASample) {
     EXPECT_EQ(read->sample.time_ns, wrote.time_ns);
     EXPECT_EQ(read->sample.ip, wrote.ip);
     EXPECT_TRUE(read->sample.exact_ip);
+    EXPECT_EQ(read->sample.chain_end, wrote.chain_end);
     EXPECT_EQ(read->sample.address, wrote.address);
     EXPECT_EQ(read->sample.data_source, wrote.data_source);
     EXPECT_EQ(read->sample.latency, wrote.latency);

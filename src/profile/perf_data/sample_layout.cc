@@ -93,6 +93,7 @@ const char* SampleLayout::read_sample(ByteReader& in, std::uint16_t misc, Sample
   session::Sample& sample = record.sample;
   record.cpumode = misc & perf::misc::cpumode_mask;
   sample.exact_ip = (misc & perf::misc::exact_ip) != 0;
+  sample.chain_end = static_cast<session::ChainEnd>((misc & perf::misc::chain_end_mask) >> perf::misc::chain_end_shift);
 
   in.skip(has(field::identifier) ? 8 : 0);
   sample.ip = has(field::ip) ? in.read<std::uint64_t>() : 0;

@@ -77,6 +77,7 @@ inline session::Sample sample_number(std::uint64_t number) {
   sample.time_ns = 1'000'000 + 1000 * number;
   sample.ip = 0x401000 + number % 16;
   sample.exact_ip = true;
+  sample.chain_end = static_cast<session::ChainEnd>(number % 5);
   sample.address = 0x7000'0000 + 8 * number;
   sample.data_source = arch::perf_mem::kNothingKnown.bits + number;
   sample.latency = 4 + number;

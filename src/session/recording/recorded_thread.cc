@@ -391,7 +391,7 @@ void RecordedThread::finish(Sample& sample, const PlannedCounter& counter, const
     sample.callchain = walk_frame_pointers(sample.ip, registers, shared_.memory, config.max_stack);
   }
   if (config.callchain == Callchain::Dwarf) copy_stack(sample, registers.sp);
-  if (shared_.stacks) sample.callchain = shared_.stacks->walk(sample.ip, registers, config.max_stack);
+  if (shared_.stacks) sample.callchain = shared_.stacks->walk(sample.ip, registers, config.max_stack, sample.chain_end);
   shared_.out.write(sample);
   if (adaptive_[counter.event]) adapt(counter);
 }

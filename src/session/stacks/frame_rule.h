@@ -37,12 +37,14 @@ struct FrameRule {
   bool interrupts =
       false;            // the caller was interrupted (this is a signal handler's frame): it goes on at the very address
   bool begins = false;  // no call is before this place: it is given by its address, not by that of a call
+  bool guessed = false;  // nothing says that it holds here
   std::array<RegisterRule, arch::kDwarfRegisters> registers{};
   auto operator<=>(const FrameRule&) const = default;
 
-  /// A function that keeps frame pointers, behind its prologue.
+  /// The guess that a function keeps frame pointers and is behind its prologue.
   static constexpr FrameRule by_frame_pointer() {
     FrameRule rule;
+    rule.guessed = true;
     rule.frame_register = arch::kDwarfBp;
     rule.frame_offset = 16;
     rule.registers[arch::kDwarfBp] = {RegisterRule::Kind::AtFrame, -16};

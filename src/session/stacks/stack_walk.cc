@@ -273,26 +273,38 @@ bool StackWalk::begin(std::uint64_t ip, DwarfRegisters& registers, Stack& stack,
   }
 }
 
-std::vector<std::uint64_t> StackWalk::walk(std::uint64_t ip, const arch::RegisterFile& from, std::size_t longest) {
+std::vector<std::uint64_t> StackWalk::walk(std::uint64_t ip, const arch::RegisterFile& from, std::size_t longest,
+                                           ChainEnd& end) {
   std::vector<std::uint64_t> chain{ip};
   DwarfRegisters registers = arch::dwarf_registers(from);
   Stack stack{memory_};
   Place place;
   bool is_caller = begin(ip, registers, stack, place);
+  end = ChainEnd::BrokenStack;
   while (chain.size() < longest) {
     const FrameRule* const rule = rule_at(place, registers, stack);
-    if (rule == nullptr) break;
+    if (rule == nullptr) return chain;
     if (is_caller) chain.push_back(rule->begins ? place.pc : place.in_function());
     is_caller = true;
     const std::uint64_t sp = registers[arch::kDwarfSp];
     const std::uint64_t pc = place.pc;
     const bool interrupts = rule->interrupts;
     const bool by_frame_pointer = !rule->by_expression && rule->frame_register == arch::kDwarfBp;
-    if (!apply(*rule, expressions_, stack, registers)) break;
+    end = rule->guessed ? ChainEnd::NoRule : ChainEnd::BrokenStack;
+    // source: System V ABI, AMD64, "The Stack Frame": the outermost frame has a frame pointer of 0.
+    const bool nobody_called = rule->registers[arch::kDwarfReturnAddress].kind == Kind::Unknown ||
+                               (rule->guessed && registers[arch::kDwarfBp] == 0);
+    const bool found = !nobody_called && apply(*rule, expressions_, stack, registers);
     place = {.pc = registers[arch::kDwarfReturnAddress], .returned_to = !interrupts};
+    if (nobody_called || (found && place.pc == 0 && !rule->guessed)) {
+      end = ChainEnd::Outermost;
+      return chain;
+    }
     const std::uint64_t caller_sp = registers[arch::kDwarfSp];
-    if (place.pc == 0 || (place.pc == pc && caller_sp == sp) || (by_frame_pointer && caller_sp <= sp)) break;
+    if (!found || place.pc == 0 || (place.pc == pc && caller_sp == sp) || (by_frame_pointer && caller_sp <= sp))
+      return chain;
   }
+  end = ChainEnd::Limit;
   return chain;
 }
 

@@ -18,6 +18,7 @@
 #include "engine/observer.h"
 #include "isa/decode.h"
 #include "session/memory/program_memory.h"
+#include "session/sample.h"
 #include "session/stacks/code_rule.h"
 #include "session/stacks/frame_rule.h"
 #include "session/stacks/mapped_code.h"
@@ -38,9 +39,9 @@ class StackWalk {
   /// registers  behind the instruction
   /// longest    entries at most, `ip` included
   /// returns    innermost first. Callers are given by the last byte of their call instruction, so that they are in the
-  ///            function
-  ///            and on the line of the call; what a signal interrupted, by its very address
-  std::vector<std::uint64_t> walk(std::uint64_t ip, const arch::RegisterFile& registers, std::size_t longest);
+  ///            function and on the line of the call; what a signal interrupted, by its very address
+  std::vector<std::uint64_t> walk(std::uint64_t ip, const arch::RegisterFile& registers, std::size_t longest,
+                                  ChainEnd& end);
 
  private:
   class Stack;

@@ -35,7 +35,7 @@ struct SampleHead {
   std::uint32_t stack_bytes;
   std::uint16_t callchain;
   std::uint8_t branches;
-  std::uint8_t flags;  // kHasRegisters, kExactIp, kHasRaw, kHasDataSource, kHasHeapBlock
+  std::uint8_t flags;  // kHasRegisters, kExactIp, kHasRaw, kHasDataSource, kHasHeapBlock; ChainEnd above them
 };
 static_assert(sizeof(SampleHead) == 56);
 constexpr std::uint8_t kHasRegisters = 1;
@@ -43,6 +43,7 @@ constexpr std::uint8_t kExactIp = 2;
 constexpr std::uint8_t kHasRaw = 4;
 constexpr std::uint8_t kHasDataSource = 8;
 constexpr std::uint8_t kHasHeapBlock = 16;
+constexpr unsigned kChainEndShift = 5;
 
 /// kHasDataSource: after the head.
 struct DataSourceBytes {
@@ -87,7 +88,8 @@ SampleHead head_of(const Sample& s) {
           .branches = static_cast<std::uint8_t>(std::min<std::size_t>(s.branches.size(), kMaxBranches)),
           .flags = static_cast<std::uint8_t>((s.has_registers ? kHasRegisters : 0) | (s.exact_ip ? kExactIp : 0) |
                                              (s.raw.empty() ? 0 : kHasRaw) | (s.data_source != 0 ? kHasDataSource : 0) |
-                                             (s.heap_block != nullptr ? kHasHeapBlock : 0))};
+                                             (s.heap_block != nullptr ? kHasHeapBlock : 0) |
+                                             static_cast<unsigned>(s.chain_end) << kChainEndShift)};
 }
 
 std::size_t sent_of(const HeapBlock& block) { return std::min<std::size_t>(block.site.size(), kMaxHeapSite); }
@@ -170,6 +172,8 @@ void read_body(ByteReader& in, Sample& s) {
   s.event = head.event;
   s.cpu = head.cpu;
   s.exact_ip = (head.flags & kExactIp) != 0;
+  s.chain_end = static_cast<ChainEnd>(head.flags >> kChainEndShift);
+  if (s.chain_end > ChainEnd::Limit) in.fail("no end of a chain");
   s.has_registers = (head.flags & kHasRegisters) != 0;
   const auto data = in.read_if<DataSourceBytes>((head.flags & kHasDataSource) != 0).value_or(DataSourceBytes{});
   s.data_source = data.source;

@@ -34,6 +34,7 @@ Sample full_sample() {
   s.time_ns = 123456789;
   s.ip = 0x401000;
   s.exact_ip = true;
+  s.chain_end = ChainEnd::Limit;
   s.address = 0x7FFFFFFFE000;
   s.data_source = 0x106'6820'0842;
   s.latency = 300;
@@ -171,6 +172,7 @@ TEST(Wire, ASampleKeepsAllItsParts) {
   EXPECT_EQ(back.time_ns, sent.time_ns);
   EXPECT_EQ(back.ip, sent.ip);
   EXPECT_TRUE(back.exact_ip);
+  EXPECT_EQ(back.chain_end, sent.chain_end);
   EXPECT_EQ(back.address, sent.address);
   EXPECT_EQ(back.data_source, sent.data_source);
   EXPECT_EQ(back.latency, sent.latency);
