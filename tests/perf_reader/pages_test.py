@@ -322,6 +322,31 @@ class Places(InFolder):
         page = self.zeroskid("report", "-i", "lines.data", "-s", "srcline", env={**os.environ, "HOME": str(self.here)}).stdout
         self.assertRegex(page, r"%  cached\.c:[45]")
 
+    def test_of_files_below_a_directory(self):
+        program = self.build("elsewhere", INLINED, "gcc", "-O1", "-g", "-Wl,--build-id=sha1")
+        notes = subprocess.run(["readelf", "-n", program], capture_output=True, text=True, check=True).stdout
+        build_id = re.search(r"Build ID: (\w+)", notes).group(1)
+        self.record("lines.data", program)
+        by_cache = f".debug/.build-id/{build_id[:2]}/{build_id[2:]}"
+        for root, places in (("whole", {str(program)[1:]: ()}), ("cached", {by_cache + "/elf": ()}),
+                             ("split", {str(program)[1:]: ("--strip-all",), f"usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug": ("--only-keep-debug",)}),
+                             ("split_cached", {str(program)[1:]: ("--strip-all",), by_cache + "/debug": ("--only-keep-debug",)})):
+            for place, options in places.items():
+                target = self.here / "below" / root / place
+                target.parent.mkdir(parents=True, exist_ok=True)
+                subprocess.run(["objcopy", *options, program, target], check=True)
+        program.unlink()
+        page = self.zeroskid("report", "-i", "lines.data", "-s", "srcline").stdout
+        self.assertRegex(page, r"%  elsewhere\[")
+        for root in ("whole", "cached", "split", "split_cached"):
+            page = self.zeroskid("report", "-i", "lines.data", "-s", "srcline", "--symfs", self.here / "below" / root).stdout
+            self.assertRegex(page, r"%  elsewhere\.c:[45]", root)
+        script = self.zeroskid("script", "-i", "lines.data", "-F", "ip,sym", "--symfs", self.here / "below/whole").stdout
+        self.assertIn("work", script.split())
+        self.assertIn("sum += i * i ^ sum", self.zeroskid("annotate", "-i", "lines.data", "--symfs", self.here / "below/whole").stdout)
+        told = self.zeroskid("report", "-i", "lines.data", "--symfs", "/nowhere").stderr
+        self.assertIn(f"/nowhere{program}: no longer there", told)
+
     @unittest.skipUnless(shutil.which("go"), "no Go")
     def test_of_go(self):
         source = ("package main\n\n//go:noinline\nfunc work(n int) (sum int) {\n\tfor i := 0; i < n; i++ {\n"

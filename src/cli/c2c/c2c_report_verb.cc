@@ -87,7 +87,7 @@ Result<void> SharingRange::add_recording(const std::string& path, const Recordin
   if (!reader) return reader.error();
   if (reader->notes().sharing().empty())
     return Error{path + ": it has no log of shared lines to compare", "record it with: zeroskid c2c record"};
-  profile::Symbolizer symbolizer(input.names());
+  profile::Symbolizer symbolizer = input.symbolizer();
   symbolizer.expect(*reader);
   profile::AddressSpaces spaces;
   reader->for_each(profile::PerfDataReader::Order::Time, [&](const profile::Record& record) { spaces.apply(record); });
@@ -234,7 +234,7 @@ int run_c2c_report(const Arguments& arguments) {
   }
   if (!was_logged(*reader) && !has_samples(*reader, "record longer, or with a smaller -c"))
     return empty_status(*reader);
-  profile::Symbolizer symbolizer(options.input.names());
+  profile::Symbolizer symbolizer = options.input.symbolizer();
   symbolizer.expect(*reader);
   const profile::CacheLines lines = profile::cache_lines(
       *reader, symbolizer,

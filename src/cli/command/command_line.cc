@@ -29,8 +29,6 @@ constexpr PerfOption kPerfOptions[] = {
     {"report annotate", "--tui --gtk", "pages are text: on a terminal they open in a pager"},
     {"report script annotate mem report", "-k --vmlinux --kallsyms",
      "kernel symbols are of the running kernel, or of ~/.debug"},
-    {"report script annotate mem report", "--symfs --sysroot",
-     "files are looked for where they were recorded, then by build-id"},
     {"script", "-s --script", "script prints text: read it with any language"},
 };
 

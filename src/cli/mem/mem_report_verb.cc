@@ -93,7 +93,7 @@ int run_mem_report(const Arguments& arguments) {
     return empty_status(*reader);
   }
   print_list_preamble(page, *reader, options.header, width);
-  profile::Symbolizer symbolizer(options.input.names());
+  profile::Symbolizer symbolizer = options.input.symbolizer();
   page.print(report::memory_text(*reader, symbolizer, style));
   say_remarks(page, symbolizer);
   return page.status();

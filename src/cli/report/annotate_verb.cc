@@ -49,7 +49,7 @@ int annotate_types(const RecordingInput& input, const std::string& wanted, bool 
     return kToolFailed;
   }
   if (!has_samples(*reader, kRecordMore)) return empty_status(*reader);
-  profile::Symbolizer symbolizer(input.names());
+  profile::Symbolizer symbolizer = input.symbolizer();
   profile::TypeHeatReader types(symbolizer);
   const profile::TypeHeats heats = types.read(*reader);
   const bool named = wanted != "true";
@@ -149,7 +149,7 @@ int run_annotate(const Arguments& arguments) {
   const auto reader = open_recording(options.input);
   if (!reader) return kToolFailed;
   if (!has_samples(*reader, kRecordMore)) return empty_status(*reader);
-  profile::Symbolizer symbolizer(options.input.names());
+  profile::Symbolizer symbolizer = options.input.symbolizer();
   std::uint64_t outside = 0;
   const auto heats =
       profile::function_heats(*reader, symbolizer, {.symbol = options.symbol, .dso = options.dso}, outside);

@@ -16,6 +16,7 @@ namespace zs::cli {
 void add_input_options(CommandLine& line, RecordingInput& input) {
   line.value("-i,--input", input.path, "FILE", "The recording, packed or not; - is stdin [perf.data]");
   line.flag("--truncated", input.truncated, "Read a damaged recording up to the damage");
+  line.value("--symfs", input.symfs, "DIR", "Look for programs and libraries below this directory");
   line.flag("--no-demangle", input.no_demangle, "Names as the linker has them");
   line.flag("--no-pager", input.no_pager, "Straight to the terminal, also what is longer than it");
 }

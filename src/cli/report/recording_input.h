@@ -18,11 +18,13 @@ namespace zs::cli {
 class CommandLine;
 
 struct RecordingInput {
-  std::string path = "perf.data";
+  std::string path = "perf.data", symfs;
   bool truncated = false, no_demangle = false, no_pager = false;
   profile::Traces traces = profile::Traces::PassedOver;
 
-  profile::Names names() const { return no_demangle ? profile::Names::AsLinked : profile::Names::Demangled; }
+  profile::Symbolizer symbolizer() const {
+    return profile::Symbolizer(no_demangle ? profile::Names::AsLinked : profile::Names::Demangled, symfs);
+  }
   Page::Pager pager() const { return no_pager ? Page::Pager::None : Page::Pager::Wanted; }
 };
 

@@ -109,7 +109,7 @@ Result<profile::SampleLists> lists_of(const ReportOptions& options) {
 int report_skid(const profile::PerfDataReader& reader, const ReportOptions& options, Page& page) {
   if (!has_samples(reader, kRecordMore)) return empty_status(reader);
   const std::size_t width = page_width(options.width);
-  profile::Symbolizer symbolizer(options.input.names());
+  profile::Symbolizer symbolizer = options.input.symbolizer();
   const auto text = report::skid_text(reader, symbolizer, width);
   if (!text) return refuse_report(text.error());
   print_list_preamble(page, reader, options.header, width);
@@ -200,7 +200,7 @@ int run_report(const Arguments& arguments) {
 
   if (!has_samples(*reader, kRecordMore)) return empty_status(*reader);
   print_list_preamble(page, *reader, options.header, style.width);
-  profile::Symbolizer symbolizer(options.input.names());
+  profile::Symbolizer symbolizer = options.input.symbolizer();
   profile::Aggregator aggregator(*reader, symbolizer, aggregation);
   for (const profile::Histogram& histogram : aggregator.run()) {
     page.print(report::class_text(*reader, *histogram.event, style.width) +

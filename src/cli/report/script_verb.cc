@@ -73,7 +73,7 @@ int run_script(const Arguments& arguments) {
     page.end();
     return empty_status(*reader);
   }
-  profile::Symbolizer symbolizer(options.input.names());
+  profile::Symbolizer symbolizer = options.input.symbolizer();
   const auto done =
       report::script_text(*reader, symbolizer, style, [&page](std::string_view text) { page.print(text); });
   if (!done) {

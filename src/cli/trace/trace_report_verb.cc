@@ -70,7 +70,7 @@ int run_trace_report(const Arguments& arguments) {
   if (options.header_only) return page.status();
   if (!has_branch_trace(*reader)) return kToolFailed;
 
-  profile::Symbolizer symbolizer(options.input.names());
+  profile::Symbolizer symbolizer = options.input.symbolizer();
   symbolizer.expect(*reader);
   report::TracedCalls calls(symbolizer, static_cast<std::uint32_t>(options.deepest));
   reader->for_each(profile::PerfDataReader::Order::Time, [&](const profile::Record& record) { calls.take(record); });

@@ -31,8 +31,8 @@ std::optional<BuildId> read_build_id(const std::string& path) {
   return found;
 }
 
-std::string cached_path(const BuildId& id, std::string_view kind) {
-  const char* const home = std::getenv("HOME");
+std::string cached_path(const BuildId& id, std::string_view kind, const std::string& symfs) {
+  const char* const home = symfs.empty() ? std::getenv("HOME") : symfs.c_str();
   const std::string hex = id.hex();
   if (home == nullptr || hex.size() < 4) return "";
   return fmt::format("{}/.debug/.build-id/{}/{}/{}", home, hex.substr(0, 2), hex.substr(2), kind);

@@ -37,18 +37,23 @@ struct Segment {
 };
 
 /// A separate debug file: where libdw looks (beside the file, /usr/lib/debug, debuginfod if DEBUGINFOD_URLS is set),
-/// then in perf's cache by build-id.
+/// then below the directory that the module was given, and in perf's cache, by build-id.
 int find_debuginfo(Dwfl_Module* module, void** userdata, const char* name, Dwarf_Addr base, const char* file,
                    const char* link, GElf_Word checksum, char** found) {
   int fd = dwfl_standard_find_debuginfo(module, userdata, name, base, file, link, checksum, found);
-  if (fd < 0) {
-    const unsigned char* bytes = nullptr;
-    GElf_Addr where = 0;
-    const int size = dwfl_module_build_id(module, &bytes, &where);
-    const auto id = size > 0 && size <= 20 ? BuildId::of(bytes, static_cast<std::uint8_t>(size)) : std::nullopt;
-    const std::string path = id ? cached_path(*id, "debug") : "";
-    if (!path.empty()) fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) *found = strdup(path.c_str());
+  const unsigned char* bytes = nullptr;
+  GElf_Addr where = 0;
+  const int size = fd < 0 ? dwfl_module_build_id(module, &bytes, &where) : 0;
+  const auto id = size > 0 && size <= 20 ? BuildId::of(bytes, static_cast<std::uint8_t>(size)) : std::nullopt;
+  if (id) {
+    const std::string symfs = *userdata != nullptr ? *static_cast<const std::string*>(*userdata) : "", hex = id->hex();
+    const std::string installed =
+        fmt::format("{}/usr/lib/debug/.build-id/{}/{}.debug", symfs, hex.substr(0, 2), hex.substr(2));
+    for (const std::string& path : {installed, cached_path(*id, "debug", symfs)}) {
+      if (fd >= 0) break;
+      fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+      if (fd >= 0) *found = strdup(path.c_str());
+    }
   }
   return fd < 0 ? fd : with_unpacked_sections(fd);
 }
@@ -118,7 +123,7 @@ class ElfImage::Impl {
   Dwarf_Die* unit_of(ImageAddress address, Dwarf_Addr& bias);
   std::string name_of(Dwarf_Die* die) const;
 
-  std::string path_;
+  std::string path_, symfs_;
   Names names_ = Names::Demangled;
   std::string missing_split_;
   Dwfl* dwfl_;
@@ -433,7 +438,8 @@ std::vector<InlineFrame> ElfImage::Impl::inlines_of(ImageAddress address) {
 ElfImage::ElfImage(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ElfImage::~ElfImage() = default;
 
-std::unique_ptr<ElfImage> ElfImage::open(const std::string& path, std::string& problem, Names names) {
+std::unique_ptr<ElfImage> ElfImage::open(const std::string& path, std::string& problem, Names names,
+                                         const std::string& symfs) {
   problem.clear();
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) {
@@ -448,6 +454,10 @@ std::unique_ptr<ElfImage> ElfImage::open(const std::string& path, std::string& p
   auto impl = Impl::from_file(fd, path, problem);
   if (!impl) return nullptr;
   impl->names_ = names;
+  impl->symfs_ = symfs;
+  void** userdata = nullptr;
+  dwfl_module_info(impl->module_, &userdata, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  *userdata = &impl->symfs_;
   impl->symbols_ = SymbolTable(names);
   return std::unique_ptr<ElfImage>(new ElfImage(std::move(impl)));
 }

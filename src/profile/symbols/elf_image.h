@@ -36,8 +36,11 @@ struct InlineFrame {
 
 class ElfImage {
  public:
-  /// The file at `path`. returns nullptr, and says in `problem` why ("": there is no such file)
-  static std::unique_ptr<ElfImage> open(const std::string& path, std::string& problem, Names names = Names::Demangled);
+  /// The file at `path`.
+  /// symfs    a directory that separate debug files are looked for below, too; "": none
+  /// returns  nullptr, and says in `problem` why ("": there is no such file)
+  static std::unique_ptr<ElfImage> open(const std::string& path, std::string& problem, Names names = Names::Demangled,
+                                        const std::string& symfs = "");
   /// The vdso of the running kernel, or nullptr.
   static std::unique_ptr<ElfImage> open_vdso();
   ~ElfImage();

@@ -49,24 +49,25 @@ std::unique_ptr<ElfImage> Symbolizer::open_image(const Image& image) {
   if (has_no_file(image.path)) return nullptr;
 
   std::string problem;
-  auto elf = ElfImage::open(image.path, problem, names_);
+  const std::string path = symfs_ + image.path;
+  auto elf = ElfImage::open(path, problem, names_, symfs_);
   if (elf && matches(*elf, wanted)) return elf;
   if (wanted) {
     std::string ignored;
-    if (auto cached = ElfImage::open(cached_path(*wanted, "elf"), ignored, names_); cached && matches(*cached, wanted))
-      return cached;
+    auto cached = ElfImage::open(cached_path(*wanted, "elf", symfs_), ignored, names_, symfs_);
+    if (cached && matches(*cached, wanted)) return cached;
   }
   if (elf) {
     remarks_.push_back(
         fmt::format("{}: built anew since the recording: build-id {} recorded, {} found; its symbols "
                     "are left out",
-                    image.path, wanted->hex(), elf->build_id() ? elf->build_id()->hex() : "none"));
+                    path, wanted->hex(), elf->build_id() ? elf->build_id()->hex() : "none"));
   } else if (!image.code) {
     // A file of data, mapped: that it is no ELF file takes nothing away.
   } else if (!problem.empty()) {
     remarks_.push_back(problem);
   } else {
-    remarks_.push_back(fmt::format("{}: no longer there; its symbols are missing", image.path));
+    remarks_.push_back(fmt::format("{}: no longer there; its symbols are missing", path));
   }
   return nullptr;
 }

@@ -3,7 +3,7 @@
 //
 // Code of the kernel has the names of kallsyms, if that is of the kernel that was recorded (kernel_symbols.h).
 // An image whose build-id differs from the recorded one is not used: a wrong name is worse than none. The file of the
-// recorded build-id is then looked for in perf's cache (~/.debug/.build-id).
+// recorded build-id is then looked for in perf's cache (~/.debug/.build-id, or below symfs).
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "profile/perf_data/address_space.h"
@@ -57,7 +58,9 @@ class PerfDataReader;
 
 class Symbolizer {
  public:
-  explicit Symbolizer(Names names = Names::Demangled) : names_(names) {}
+  /// symfs  as perf's option: files are looked for below this directory, as if it were the root; "": where they were
+  explicit Symbolizer(Names names = Names::Demangled, std::string symfs = "")
+      : names_(names), symfs_(std::move(symfs)) {}
 
   /// Build-ids of files whose mappings carry none (the BUILD_ID feature), by path.
   void expect(const std::string& path, const BuildId& id) { expected_[path] = id; }
@@ -90,6 +93,7 @@ class Symbolizer {
   std::vector<std::unique_ptr<Dso>> dsos_;
   std::unordered_map<std::string, BuildId> expected_;
   Names names_;
+  std::string symfs_;
   std::vector<std::string> remarks_;
   std::unordered_map<std::int32_t, std::string> jit_maps_;  // that the recording has, by process
   bool has_all_jit_maps_ = false;
