@@ -26,6 +26,7 @@
 #include "cli/command/say.h"
 #include "cli/command/verb.h"
 #include "cli/linux/initramfs.h"
+#include "cli/linux/kernel_payload.h"
 #include "machine/boot/linux_kernel.h"
 #include "machine/boot/pvh.h"
 #include "machine/pc.h"
@@ -298,6 +299,7 @@ int run_linux(const Arguments& arguments) {
   auto image = read_whole_file(*kernel);
   if (!image) return failed(image.error());
   input.kernel = std::move(*image);
+  if (auto unpacked = unpacked_kernel(input.kernel); machine::pvh_entry(unpacked)) input.kernel = std::move(unpacked);
   if (!machine::is_linux_kernel(input.kernel) && !machine::pvh_entry(input.kernel)) {
     return failed({*kernel + ": is no Linux kernel that a boot loader takes: neither a bzImage nor a vmlinux with an"
                              " entry for PVH (CONFIG_PVH)",
