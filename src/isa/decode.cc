@@ -323,6 +323,8 @@ Flow classify_flow(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand
     case ZYDIS_MNEMONIC_POP:
     case ZYDIS_MNEMONIC_LFS:
     case ZYDIS_MNEMONIC_LGS: return names_fs_or_gs(raw, operands) ? Flow::Emulated : Flow::Plain;
+    case ZYDIS_MNEMONIC_RDPKRU:
+    case ZYDIS_MNEMONIC_WRPKRU: return Flow::Emulated;
     case ZYDIS_MNEMONIC_RDTSC:
     case ZYDIS_MNEMONIC_RDTSCP:
     case ZYDIS_MNEMONIC_RDPID:

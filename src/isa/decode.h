@@ -30,7 +30,7 @@ enum class Flow : std::uint8_t {
   Syscall,          // SYSCALL, and INT 80h
   Breakpoint,       // INT3, INT1, INT 3, INT 4: trap after the instruction
   Stop,             // UD0/1/2, HLT, privileged instructions: copied, and faults
-  Emulated,  // the engine answers: RDFSBASE and its like, FS and GS themselves (MOV, PUSH, POP, LFS, LGS); CPUID, RDTSC, RDTSCP, RDPID, RDRAND, RDSEED in virtual time
+  Emulated,  // the engine answers: RDFSBASE and its like, FS and GS themselves (MOV, PUSH, POP, LFS, LGS), RDPKRU, WRPKRU; CPUID, RDTSC, RDTSCP, RDPID, RDRAND, RDSEED in virtual time
   FarReturn,         // IRETQ, RETFQ: the engine answers, to the segments the program is in
   TransactionBegin,  // XBEGIN: taken as an immediate abort
   Refused,           // SYSENTER, other far transfers, 16-bit branches: a clear error
@@ -99,6 +99,12 @@ inline bool is_one_byte(const Insn& insn, std::uint8_t opcode) {
 inline bool is_popf(const Insn& insn) { return is_one_byte(insn, 0x9D); }
 inline bool is_pushf(const Insn& insn) { return is_one_byte(insn, 0x9C); }
 
+inline bool is_rdpkru(const Insn& insn) {
+  return insn.flow == Flow::Emulated && insn.bytes[insn.opcode_at] == 0x01 && insn.bytes[insn.modrm_at] == 0xEE;
+}
+inline bool is_wrpkru(const Insn& insn) {
+  return insn.flow == Flow::Emulated && insn.bytes[insn.opcode_at] == 0x01 && insn.bytes[insn.modrm_at] == 0xEF;
+}
 inline bool is_rdtsc_or_rdtscp(const Insn& insn) {
   constexpr std::uint8_t kEscape = 0x0F, kRdtsc = 0x31, kRdtscp = 0x01, kModrmOfRdtscp = 0xF9;
   const std::uint8_t* const opcode = &insn.bytes[insn.opcode_at];

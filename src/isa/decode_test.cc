@@ -167,6 +167,8 @@ TEST(Decode, RefusesWhatTheEngineDoesNotRun) {
   EXPECT_EQ(of({0xF1}).flow, Flow::Breakpoint);
   EXPECT_EQ(of({0x0F, 0x07}).flow, Flow::Stop);
   EXPECT_EQ(of({0x0F, 0x34}).flow, Flow::Refused);
+  for (const std::uint8_t of_rights : std::initializer_list<std::uint8_t>{0xEE, 0xEF})
+    EXPECT_EQ(of({0x0F, 0x01, of_rights}).flow, Flow::Emulated);
   EXPECT_EQ(of({0xCB}).flow, Flow::Refused);
 }
 

@@ -1,6 +1,6 @@
 // Protection keys: the rights that a program begins with, that pkey_alloc gives, that a handler finds and that are back behind
-// it, in threads and children too; pages with keys, to the program and to system calls. The last of the sixteen keys is the
-// engine's.
+// it, in threads and children too; pages with keys, to the program and to system calls; what RDPKRU and WRPKRU do not take. The
+// last of the sixteen keys is the engine's.
 // build: dynamic -O1 -pthread
 #define _GNU_SOURCE
 #include <cpuid.h>
@@ -14,12 +14,11 @@
 
 #include "guest.h"
 
-static uint32_t all_rights(void) {
+static uint32_t rights(void) {
   uint32_t value, zero;
   __asm__ volatile(".byte 0x0F, 0x01, 0xEE" : "=a"(value), "=d"(zero) : "c"(0));
   return value;
 }
-static uint32_t rights(void) { return all_rights() & 0x3FFFFFFF; }
 static volatile uint32_t in_handler;
 static sigjmp_buf back;
 static void handler(int signal) {
@@ -33,7 +32,7 @@ static void* in_thread(void* unused) {
 }
 static const char* try(const char* what, volatile int* at, int store) {
   static char text[64];
-  const volatile uint32_t before = all_rights();
+  const volatile uint32_t before = rights();
   const int faulted = sigsetjmp(back, 1);
   if (faulted == 0) {
     if (store)
@@ -45,6 +44,21 @@ static const char* try(const char* what, volatile int* at, int store) {
   __asm__ volatile(".byte 0x0F, 0x01, 0xEF" ::"a"(before), "c"(0), "d"(0) : "memory");
   snprintf(text, sizeof text, "%s %s", what, faulted ? "faults" : "goes");
   return text;
+}
+
+// RDPKRU or WRPKRU with what ought to be 0. returns what is in rdx behind it
+__attribute__((noinline)) static uint64_t execute(int opcode, uint64_t rcx, uint64_t rdx, uint32_t value) {
+  if (opcode == 0xEE)
+    __asm__ volatile(".byte 0x0F, 0x01, 0xEE" : "+d"(rdx) : "c"(rcx) : "rax");
+  else
+    __asm__ volatile(".byte 0x0F, 0x01, 0xEF" ::"a"(value), "c"(rcx), "d"(rdx) : "memory");
+  return rdx;
+}
+static const char* goes(int opcode, uint64_t rcx, uint64_t rdx) {
+  const volatile uint32_t now = rights();
+  if (sigsetjmp(back, 1) == 0) return execute(opcode, rcx, rdx, now) == 0 ? "goes" : "leaves rdx";
+  execute(0xEF, 0, 0, now);
+  return "faults";
 }
 
 int main(void) {
@@ -62,6 +76,8 @@ int main(void) {
   printf("no such rights %d, no such flags %d\n", pkey_alloc(0, 4), pkey_alloc(1, 0));
   raise(SIGUSR1);
   printf("in a handler: %x, behind it: %x\n", in_handler, rights());
+  printf("rcx: %s, %s; ", goes(0xEE, 1, 0), goes(0xEF, 1, 0));
+  printf("rdx: %s, %s; upper halves: %s, %s\n", goes(0xEE, 0, 1), goes(0xEF, 0, 1), goes(0xEE, 1L << 32, ~0UL), goes(0xEF, 1L << 32, 0));
   volatile int* const page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   GUEST_CHECK(page != MAP_FAILED);
   const int keys[] = {open, no_store, no_access};

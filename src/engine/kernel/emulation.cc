@@ -11,6 +11,7 @@
 
 #include "arch/linear.h"
 #include "base/check.h"
+#include "engine/memory/store_key.h"
 #include "engine/segment_bases.h"
 
 namespace zs::engine {
@@ -108,6 +109,23 @@ bool Emulation::emulate_segment_base(const Form& form, std::uint64_t pc) {
     run.context.gs_base = value;
   else
     run.set_fs_base(value);
+  return true;
+}
+
+// RDPKRU, WRPKRU.
+bool Emulation::emulate_rights(bool writes, std::uint64_t pc) {
+  Run& run = parts_.run;
+  const StoreKey& key = StoreKey::instance();
+  auto* const area = reinterpret_cast<std::byte*>(&run.context) + kXsaveOffset;
+  if (!key.can_be_told()) return raise_fault(pc, SIGILL, ILL_ILLOPN, pc, kInvalidOpcode);
+  const std::uint64_t zero = run.gpr(kRcx) | (writes ? run.gpr(kRdx) : 0);
+  if ((zero & UINT32_MAX) != 0) return raise_fault(pc, SIGSEGV, SI_KERNEL, 0, kGeneralProtection);
+  if (writes) {
+    key.set_all_in(area, static_cast<std::uint32_t>(run.gpr(kRax)));
+  } else {
+    run.gpr(kRax) = key.shown_in(area);
+    run.gpr(kRdx) = 0;
+  }
   return true;
 }
 
@@ -231,6 +249,8 @@ void Emulation::emulate(const Exit& exit) {
     if (!(form.loads() ? load_selector(*insn, form) : store_selector(*insn, form))) return;
   } else if (form.opcode == 0xAE) {
     if (!emulate_segment_base(form, exit.pc)) return;
+  } else if (is_rdpkru(*insn) || is_wrpkru(*insn)) {
+    if (!emulate_rights(is_wrpkru(*insn), exit.pc)) return;
   } else if (form.opcode == 0x31) {
     set_edx_eax(parts_.clock.tsc());
   } else if (form.opcode == 0x01) {  // RDTSCP

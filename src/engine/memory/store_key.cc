@@ -57,7 +57,7 @@ void StoreKey::close_in(std::byte* area) const {
 
 void StoreKey::begin_in(std::byte* area) const {
   if (rights_at_ == 0) return;
-  put_rights(area, initial_);
+  set_all_in(area, initial_);
 }
 
 void StoreKey::give_in(std::byte* area, long key, std::uint64_t rights) const {
@@ -65,15 +65,24 @@ void StoreKey::give_in(std::byte* area, long key, std::uint64_t rights) const {
   set_in(area, key, static_cast<std::uint32_t>(rights));
 }
 
+std::uint32_t StoreKey::shown_in(const std::byte* area) const {
+  const std::uint32_t own = there() ? kAllRights << 2 * number_ : 0;
+  return (all_in(area) & ~own) | (initial_ & own);
+}
+
 void StoreKey::set_in(std::byte* area, long key, std::uint32_t rights) const {
+  set_all_in(area, (all_in(area) & ~(kAllRights << 2 * key)) | rights << 2 * key);
+}
+
+std::uint32_t StoreKey::all_in(const std::byte* area) const {
   std::uint64_t present;
   std::uint32_t all = 0;
   std::memcpy(&present, area + kPresentAt, sizeof present);
   if ((present >> kRightsComponent & 1) != 0) std::memcpy(&all, area + rights_at_, sizeof all);
-  put_rights(area, (all & ~(kAllRights << 2 * key)) | rights << 2 * key);
+  return all;
 }
 
-void StoreKey::put_rights(std::byte* area, std::uint32_t rights) const {
+void StoreKey::set_all_in(std::byte* area, std::uint32_t rights) const {
   std::uint64_t present;
   std::memcpy(&present, area + kPresentAt, sizeof present);
   present |= std::uint64_t{1} << kRightsComponent;

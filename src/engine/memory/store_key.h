@@ -1,6 +1,6 @@
 // A protection key of the processor's, where it has such: memory with this key is written by the engine alone. While
 // code of the program runs, its stores there fault; what it loads it gets, since translated code reads there too.
-// A program that sets its own keys (WRPKRU) may open it until the engine runs again.
+// A program that sets its own keys by XRSTOR may open it until the engine runs again.
 // source: SDM vol. 3A, "Protection Keys"
 #pragma once
 
@@ -27,6 +27,11 @@ class StoreKey {
   void close_in(std::byte* area) const;
   /// There, the rights with which the kernel starts a program, and the handler of a signal.
   void begin_in(std::byte* area) const;
+  /// Whether the processor has the rights that the next two are about.
+  bool can_be_told() const { return rights_at_ != 0; }
+  /// There, what the program finds in PKRU: of the engine's key, what it began with.
+  std::uint32_t shown_in(const std::byte* area) const;
+  void set_all_in(std::byte* area, std::uint32_t rights) const;
   /// There, those that pkey_alloc(2) gave the program to its new key. The kernel has given them to the engine.
   void give_in(std::byte* area, long key, std::uint64_t rights) const;
 
@@ -34,7 +39,7 @@ class StoreKey {
   StoreKey();
 
   void set_in(std::byte* area, long key, std::uint32_t rights) const;
-  void put_rights(std::byte* area, std::uint32_t rights) const;
+  std::uint32_t all_in(const std::byte* area) const;
 
   long number_ = 0;
   std::uint32_t rights_at_ = 0;  // in the area; 0: the processor has no keys

@@ -57,5 +57,18 @@ TEST(StoreKey, LeavesWhatElseTheProgramHasSet) {
   EXPECT_EQ(area, closed);
 }
 
+TEST(StoreKey, ShowsTheProgramTheRightsThatItHasSetAndOfTheEnginesKeyThoseThatItBeganWith) {
+  const StoreKey& key = StoreKey::instance();
+  if (!key.there()) GTEST_SKIP() << "the processor has no protection keys, or the kernel gives none";
+  std::array<std::byte, 16384> area{};
+  key.begin_in(area.data());
+  const std::uint32_t at_first = key.shown_in(area.data());
+  key.close_in(area.data());
+  EXPECT_EQ(key.shown_in(area.data()), at_first);
+  key.set_all_in(area.data(), at_first ^ 4);
+  key.close_in(area.data());
+  EXPECT_EQ(key.shown_in(area.data()), at_first ^ 4);
+}
+
 }  // namespace
 }  // namespace zs::engine

@@ -143,9 +143,9 @@ inline bool SuperblockBuilder::needs_step(const Insn& insn) const {
   const bool uncounted_rep = insn.facts.rep_string && accumulators_.any_memory() &&
                              (!options_.count_elements || insn.memory_count == 0 || insn.memory[0].address32);
   // POPF and IRETQ may set the trap flag, which the dispatcher then keeps for the program (Thread::traps). What the
-  // engine answers may be a fault at its operand, and then it has not retired.
-  return insn.gs || is_popf(insn) || insn.flow == Flow::FarReturn || uncounted_rep ||
-         (insn.touches_memory() && (insn.flow == Flow::Emulated || accumulators_.any_addresses()));
+  // engine answers may be a fault at its operand, or of a register that is not 0, and then it has not retired.
+  return insn.gs || is_popf(insn) || insn.flow == Flow::FarReturn || uncounted_rep || is_rdpkru(insn) ||
+         is_wrpkru(insn) || (insn.touches_memory() && (insn.flow == Flow::Emulated || accumulators_.any_addresses()));
 }
 
 bool SuperblockBuilder::is_risky(const Insn& insn) {
