@@ -67,6 +67,14 @@ class Surroundings(tool.InFolder):
                   preexec_fn=ignore)
         self.same("sh", "-c", "kill -USR1 $$; kill -USR2 $$; echo alive", preexec_fn=ignore)
 
+    def test_its_own_id_in_virtual_time(self):
+        program = ("import ctypes, os; call, own = ctypes.CDLL(None).syscall, os.getpid(); "
+                   "interval = ctypes.create_string_buffer(16); event = ctypes.create_string_buffer(b'\\1\\0\\0\\0\\x80', 128); "
+                   "print(call(312, own, own, 0, 1, 1), call(148, own, interval), call(279, own, 0, 0, 0, 0, 0), "
+                   "call(298, event, own, -1, -1, 0) >= 0)")
+        natively = subprocess.run(["python3", "-c", program], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(self.run_here("stat", "--virtual-time", "-o", "counts", "--", "python3", "-c", program).out, natively)
+
     def test_closed_streams(self):
         self.same("sh", "-c", "exec 0<&- && ls -l /proc/self/fd/0 2>/dev/null || echo closed")
 
