@@ -20,6 +20,8 @@ int main(void) {
     printf("%lx: slack %ld %lx, offset %lx\n", numbers[i], set, syscall(SYS_prctl, PR_GET_TIMERSLACK),
            lseek(file, (off_t)numbers[i], SEEK_SET));
   }
+  GUEST_CHECK(fcntl(file, F_SETFL, 0x60000000 | O_NOATIME | O_APPEND) == 0);
+  printf("flags: %x\n", fcntl(file, F_GETFL) & (O_NOATIME | O_APPEND | O_NONBLOCK));
   int ends[2];
   GUEST_CHECK(pipe(ends) == 0);
   GUEST_CHECK(fcntl(ends[0], F_SETPIPE_SZ, 0xC0000000) == -1);

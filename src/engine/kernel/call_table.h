@@ -118,7 +118,8 @@ struct Call {
   const char* name = "";
   CallHandler handler = nullptr;  // call_handlers.h; null: the kernel answers it, but for what the rest of the row says
   std::uint32_t traits = 0;
-  int path = -1;  // the argument that is the path of a file, where one below /proc may be meant; -1: there is none
+  int command = -1;  // the argument that decides what the others are (call_commands.h); -1: there is none
+  int path = -1;     // the argument that is the path of a file, where one below /proc may be meant; -1: there is none
   Waits waits = Waits::Never;
   TimeLimit limit = {};
   MaskInCall mask = {};

@@ -1,15 +1,7 @@
 #include "engine/kernel/hidden_descriptors.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/aio_abi.h>
-#include <linux/fs.h>
-#include <linux/io_uring.h>
-#include <linux/kcmp.h>
-#include <linux/loop.h>
-#include <linux/nbd.h>
-#include <linux/perf_event.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -18,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/kernel/call_commands.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
@@ -27,33 +20,6 @@ namespace {
 constexpr int kNeverOpen = INT_MAX;
 /// Elements that are looked at; more the kernel refuses, or does not get from a program that is in its senses.
 constexpr std::uint64_t kMost = 65'536;
-
-/// Calls in which a command, which is another argument, decides whether there is one.
-struct ByCommand {
-  long number;
-  int command_at;
-  std::uint32_t command;
-  std::uint32_t traits = 0;
-  DescriptorsInMemory in_memory = {};
-};
-constexpr DescriptorsInMemory elements(std::int8_t count, std::uint8_t size, std::uint8_t offset) {
-  return {.argument = 2, .count = count, .form = DescriptorsInMemory::Form::Array, .size = size, .offset = offset};
-}
-constexpr std::uint32_t kDuplicateQuery = 1027;  // F_DUPFD_QUERY, which older headers lack
-constexpr ByCommand kByCommand[] = {
-    {SYS_ioctl, 1, FICLONE, kDescriptor3},
-    {SYS_ioctl, 1, LOOP_SET_FD, kDescriptor3},
-    {SYS_ioctl, 1, LOOP_CHANGE_FD, kDescriptor3},
-    {SYS_ioctl, 1, NBD_SET_SOCK, kDescriptor3},
-    {SYS_ioctl, 1, PERF_EVENT_IOC_SET_OUTPUT, kDescriptor3},
-    {SYS_ioctl, 1, PERF_EVENT_IOC_SET_BPF, kDescriptor3},
-    {SYS_ioctl, 1, FICLONERANGE, 0, elements(DescriptorsInMemory::kOne, sizeof(file_clone_range), 0)},
-    {SYS_fcntl, 1, kDuplicateQuery, kDescriptor3},
-    {SYS_kcmp, 2, KCMP_FILE, kDescriptor4 | kDescriptor5},
-    {SYS_io_uring_register, 1, IORING_REGISTER_FILES, 0, elements(3, sizeof(int), 0)},
-    {SYS_io_uring_register, 1, IORING_REGISTER_EVENTFD, 0, elements(DescriptorsInMemory::kOne, sizeof(int), 0)},
-    {SYS_io_uring_register, 1, IORING_REGISTER_EVENTFD_ASYNC, 0, elements(DescriptorsInMemory::kOne, sizeof(int), 0)},
-};
 
 template <typename T>
 T value_in(const std::vector<std::byte>& bytes, std::size_t at) {
@@ -87,21 +53,16 @@ void ReplacedCall::give_back(Run& run, long result) const {
 std::unique_ptr<ReplacedCall> HiddenDescriptors::replaced(const CallArguments& made) const {
   constexpr std::uint32_t kAny = kDescriptor1 | kDescriptor2 | kDescriptor3 | kDescriptor4 | kDescriptor5;
   const Call& call = call_of(made.number);
-  std::uint32_t traits = call.traits;
-  DescriptorsInMemory in_memory = call.descriptors;
-  if (made.number == SYS_ioctl || made.number == SYS_fcntl || made.number == SYS_kcmp ||
-      made.number == SYS_io_uring_register) {
-    for (const ByCommand& row : kByCommand) {
-      if (row.number != made.number || static_cast<std::uint32_t>(made.a[row.command_at]) != row.command) continue;
-      traits |= row.traits;
-      in_memory = row.in_memory;
-    }
-  }
+  const CallCommand command = command_of(made);
+  const std::uint32_t traits = call.traits | command.traits;
+  using Form = DescriptorsInMemory::Form;
+  const DescriptorsInMemory& in_memory =
+      command.descriptors.form != Form::None ? command.descriptors : call.descriptors;
   Replacement into;
   for (int i = 0; (traits & kAny) != 0 && i < 5; ++i) {
     if ((traits & kDescriptor1 << i) != 0) replace_argument(into, made, i);
   }
-  if (in_memory.form != DescriptorsInMemory::Form::None) replace_in_memory(into, made, in_memory);
+  if (in_memory.form != Form::None) replace_in_memory(into, made, in_memory);
   return into;
 }
 

@@ -1,14 +1,14 @@
 #include "engine/kernel/hidden_memory.h"
 
-#include <fcntl.h>
 #include <limits.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <utility>
+
+#include "engine/kernel/call_commands.h"
 
 namespace zs::engine {
 namespace {
@@ -26,13 +26,10 @@ HiddenMemory::Asked& made_in(std::unique_ptr<HiddenMemory::Asked>& into, const C
 }  // namespace
 
 std::unique_ptr<HiddenMemory::Asked> HiddenMemory::replaced(const CallArguments& made) const {
-  // Numbers: the negative one of a group of processes, a size, a set of events or a time looks like an address.
-  const bool of_descriptor = made.a[1] == F_SETOWN || made.a[1] == F_SETPIPE_SZ || made.a[1] == F_NOTIFY;
-  if (made.number == SYS_fcntl ? of_descriptor : made.number == SYS_prctl && made.a[0] == PR_SET_TIMERSLACK)
-    return nullptr;
   const Call& call = call_of(made.number);
   Replacement into;
-  for (std::uint32_t left = pointers_of(call); left != 0; left &= left - 1) {
+  const std::uint32_t numbers = command_of(made).no_pointer / kPointer1;
+  for (std::uint32_t left = pointers_of(call) & ~numbers; left != 0; left &= left - 1) {
     const int argument = std::countr_zero(left);
     if (!is_hidden(made.u(argument))) continue;
     made_in(into, made).arguments[argument] = static_cast<long>(nowhere_like(made.u(argument)));

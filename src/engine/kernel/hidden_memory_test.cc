@@ -1,6 +1,8 @@
 #include "engine/kernel/hidden_memory.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -50,10 +52,15 @@ class HiddenMemoryTest : public RunTest {
 };
 
 TEST_F(HiddenMemoryTest, WhatSomeKindsOfCallsTakeAreNumbersThatMayLookLikeAddresses) {
-  EXPECT_EQ(replaced(SYS_fcntl, {3, F_SETOWN, hidden_at_}), nullptr);
-  EXPECT_EQ(replaced(SYS_fcntl, {3, F_SETPIPE_SZ, hidden_at_}), nullptr);
-  EXPECT_EQ(replaced(SYS_fcntl, {3, F_NOTIFY, hidden_at_}), nullptr);
-  EXPECT_NE(replaced(SYS_fcntl, {3, F_GETLK, hidden_at_}), nullptr);
+  for (const long command : {F_SETOWN, F_SETFL, F_SETPIPE_SZ, F_NOTIFY, F_DUPFD_CLOEXEC})
+    EXPECT_EQ(replaced(SYS_fcntl, {3, command, hidden_at_}), nullptr) << command;
+  for (const long command : {F_GETLK, F_SETOWN_EX})
+    EXPECT_NE(replaced(SYS_fcntl, {3, command, hidden_at_}), nullptr) << command;
+  constexpr long kKvmSetTssAddress = 0xAE47, kRefreshPerfEvent = 0x2402;
+  for (const long command : {kKvmSetTssAddress, kRefreshPerfEvent, long{TCFLSH}, long{BLKRASET}, long{FICLONE}})
+    EXPECT_EQ(replaced(SYS_ioctl, {3, command, hidden_at_}), nullptr) << command;
+  for (const long command : {long{TCGETS}, long{FIONREAD}, long{BLKGETSIZE}, long{FICLONERANGE}})
+    EXPECT_NE(replaced(SYS_ioctl, {3, command, hidden_at_}), nullptr) << command;
   EXPECT_EQ(replaced(SYS_prctl, {PR_SET_TIMERSLACK, hidden_at_}), nullptr);
   EXPECT_NE(replaced(SYS_prctl, {PR_GET_PDEATHSIG, hidden_at_}), nullptr);
 }

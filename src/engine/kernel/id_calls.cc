@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "engine/kernel/call_table.h"
+#include "engine/kernel/call_commands.h"
 #include "engine/kernel/robust_list.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
@@ -20,13 +20,6 @@ namespace {
 // Whom a number means does not depend on how far the kernel has counted.
 static_assert(ProcessIds::kKernelsEnd <= kVirtualParent && kVirtualParent < kVirtualPid &&
               kVirtualPid < ProcessIds::kFirstShown);
-
-/// Of kId1 and its kin, those of this call.
-std::uint32_t ids_of(const Call& call, const long (&a)[6]) {
-  if (call.number == SYS_waitid) return a[0] == P_PID || a[0] == P_PGID ? kId2 : 0u;
-  if (call.number == SYS_fcntl) return a[1] == F_SETOWN ? kId3 : a[1] == F_GETOWN ? kIdResult : 0u;
-  return call.traits;
-}
 
 /// Where the answer has an id; 0: nowhere.
 std::uint64_t id_in_answer(long number, const long (&a)[6]) {
@@ -48,7 +41,7 @@ std::uint64_t id_in_answer(long number, const long (&a)[6]) {
 Outcome IdCalls::answer(const CallArguments& made) {
   if (!run_.ids.differ()) return next_.answer(made);
   const auto& [number, a] = made;
-  const std::uint32_t ids = ids_of(call_of(number), a);
+  const std::uint32_t ids = call_of(number).traits | command_of(made).traits;
   long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
   for (int i = 0; i < 3; ++i) {
     if ((ids & (kId1 << i)) != 0) changed[i] = run_.ids.real(static_cast<std::int32_t>(a[i]));
