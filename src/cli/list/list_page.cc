@@ -25,7 +25,7 @@ namespace {
 
 using arch::PerfEvtSel;
 
-std::vector<std::string> words_of(std::string_view text) {
+std::vector<std::string> aliases_in(std::string_view text) {
   std::vector<std::string> words;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(' '), text.size());
@@ -52,7 +52,7 @@ void explain(ListedEvent& event, std::string_view vendors_name) {
 
 ListedEvent from_row(const arch::Event& row, const arch::CpuModel& cpu) {
   ListedEvent event{.name = std::string(row.name),
-                    .aliases = words_of(row.aliases),
+                    .aliases = aliases_in(row.aliases),
                     .kind = class_of(row.kind(), cpu),
                     .config = row.config(),
                     .counters = row.counters,
@@ -80,7 +80,7 @@ ListedEvent from_perf(const session::PerfName& name, const arch::CpuModel& cpu) 
     event.needs = "an event of this CPU model";
   }
   event.name = name.name;
-  for (std::string& alias : words_of(name.aliases)) event.aliases.push_back(std::move(alias));
+  for (std::string& alias : aliases_in(name.aliases)) event.aliases.push_back(std::move(alias));
   // What perf takes of AMD's processors for a name is often something else than of Intel's.
   if (cpu.vendor == arch::Vendor::Intel || event.description.empty()) event.description = name.description;
   if (name.kind == session::EventKind::BranchTrace) {

@@ -46,6 +46,8 @@ constexpr std::uint32_t kTimerPeriodic = 1u << 17, kTimerDeadline = 1u << 18;
 /// TSC-deadline.
 constexpr std::array<std::uint32_t, 6> kLvtWritable = {0x300FF, 0x107FF, 0x107FF, 0x1A7FF, 0x1A7FF, 0x100FF};
 
+unsigned delivery_mode(std::uint32_t entry) { return entry >> 8 & 7; }
+
 }  // namespace
 
 LocalApic::LocalApic(CpuPins& pins, const Clock& clock, Pic& pic, Features features)
@@ -174,6 +176,10 @@ void LocalApic::request_pmi() {
   const std::uint32_t entry = lvt_[kPmi];
   if (features_.pmi_masks) lvt_[kPmi] |= kMasked;
   deliver(static_cast<std::uint8_t>(entry), delivery_mode(entry));
+}
+
+bool LocalApic::pmi_reaches_cpu(bool interrupts_enabled) const {
+  return (lvt_[kPmi] & kMasked) == 0 && (interrupts_enabled || delivery_mode(lvt_[kPmi]) != kFixed);
 }
 
 void LocalApic::request_extended(unsigned entry) {

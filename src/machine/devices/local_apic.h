@@ -93,9 +93,7 @@ class LocalApic : public TimedDevice {
   bool enabled() const { return (base_ & kBaseEnable) != 0; }
 
   /// Whether a PMI would reach the CPU; where it is a fixed interrupt, with interrupts on.
-  bool pmi_reaches_cpu(bool interrupts_enabled) const {
-    return (lvt_[kPmi] & kMasked) == 0 && (interrupts_enabled || delivery_mode(lvt_[kPmi]) != kFixed);
-  }
+  bool pmi_reaches_cpu(bool interrupts_enabled) const;
 
   enum DeliveryMode : std::uint8_t {
     kFixed = 0,
@@ -110,7 +108,6 @@ class LocalApic : public TimedDevice {
  private:
   enum Lvt : std::uint8_t { kTimer, kThermal, kPmi, kLint0, kLint1, kError, kLvts };
   static constexpr std::uint32_t kMasked = 1u << 16;
-  static unsigned delivery_mode(std::uint32_t entry) { return entry >> 8 & 7; }
 
   static constexpr std::uint64_t kBaseEnable = 1u << 11, kBaseX2 = 1u << 10, kBaseBsp = 1u << 8;
   static constexpr std::uint64_t kBaseAddress = 0xF'FFFF'F000;  // 36 bits
