@@ -36,6 +36,7 @@ demo: all
 	@tools/demo $(BUILD)
 
 test: everything
+	@tools/kernel $(BUILD)/kernels
 	@tools/test $(BUILD)
 
 quick: packages

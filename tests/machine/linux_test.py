@@ -3,8 +3,8 @@
 
   linux_test.py ZEROSKID
 
-The kernel is the newest vmlinuz-* in the folder that $ZEROSKID_KERNELS names, or in /boot; the CPU model is
-$ZEROSKID_LINUX_CPU, or the usual one.
+The kernel is the newest vmlinuz-* in the folder that $ZEROSKID_KERNELS names, in /boot, or among what tools/kernel has fetched; the
+CPU model is $ZEROSKID_LINUX_CPU, or the usual one.
 """
 import collections
 import os
@@ -17,8 +17,8 @@ import tempfile
 import unittest
 
 ZEROSKID = pathlib.Path(sys.argv[1]).absolute()
-FOLDER = pathlib.Path(os.environ.get("ZEROSKID_KERNELS", "/boot"))
-KERNELS = sorted(FOLDER.glob("vmlinuz-*"))
+FOLDERS = [os.environ["ZEROSKID_KERNELS"]] if "ZEROSKID_KERNELS" in os.environ else ["/boot", ZEROSKID.parent / "kernels/boot"]
+KERNELS = [kernel for folder in FOLDERS for kernel in sorted(pathlib.Path(folder).glob("vmlinuz-*"))]
 CPU = ["--cpu", os.environ["ZEROSKID_LINUX_CPU"]] if "ZEROSKID_LINUX_CPU" in os.environ else []
 ROUNDS = 100_000
 # What ten loops do between their label and `dec ebp; jnz`: with these three or five instructions, so that no period below meets some of
@@ -78,14 +78,14 @@ class Linux(unittest.TestCase):
         self.assertEqual(linux(), (129, "", "zeroskid: linux: no command\nhint: zeroskid linux -- perf stat true\n"))
         status, out, err = linux("--kernel", ZEROSKID, "--", "true")
         self.assertEqual((status, out), (125, ""))
-        self.assertIn(f"{ZEROSKID}: is no Linux kernel that a boot loader takes ", err)
+        self.assertIn(f"{ZEROSKID}: is no Linux kernel that a boot loader takes: ", err)
         status, _, err = linux("--kernel", ZEROSKID, "--", "no-such-command")
         self.assertEqual(status, 127, err)
         self.assertIn("no-such-command", err)
         status, _, err = linux("--kernel", ZEROSKID, "--mem", "x", "--", "true")
         self.assertEqual((status, err.splitlines()[0]), (129, "zeroskid: --mem x: no size"))
 
-    @unittest.skipUnless(KERNELS, f"no vmlinuz-* in {FOLDER}: a kernel package, or $ZEROSKID_KERNELS")
+    @unittest.skipUnless(KERNELS, f"no vmlinuz-* in {FOLDERS}: a kernel package, or $ZEROSKID_KERNELS")
     def test_a_command_runs_and_all_that_it_leaves_comes_out_and_twice_the_same(self):
         program = self.folder / "counted"
         program.write_bytes(counting_program())

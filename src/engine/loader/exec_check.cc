@@ -213,6 +213,7 @@ ExecDecision check_exec(const ExecRequest& request) {
     decision.resolved_path = path;
     return native("there is no /proc where it is executed");
   }
+  if (own) decision.native_path = decision.resolved_path;  // the kernel would find the engine there
 
   // The next process shares our working directory but not our descriptors' meaning.
   const bool through_proc = path.starts_with("/proc/") || path.starts_with("/dev/fd/");

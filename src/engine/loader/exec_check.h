@@ -30,6 +30,7 @@ struct ExecDecision {
   std::string exec_name;      // the kernel's name for it: what was asked, or "/dev/fd/N[/path]"
   std::string load_path;      // where the file can be opened by another process with the same working directory
   std::string resolved_path;  // absolute, symbolic links followed, for messages and COMM
+  std::string native_path;    // what the kernel is to execute where the program is not followed; "": what was asked
   std::vector<std::string> argv, envp;
   std::string reason;  // for a notice; no newline
 };
