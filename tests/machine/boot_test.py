@@ -289,6 +289,15 @@ class Outputs(InFolder):
         self.assertEqual(log.read_text(), "A\n")
         self.assertEqual(self.boot_code(code)[1], "")
 
+    def test_lines_of_serial_output_are_there_before_the_end(self):
+        image = self.folder / "a.img"
+        for_ever = b"\xba\xf8\x03\xb0A\xee\xb0\n\xee" + b"\xe4\x40\xeb\xfc"  # reads the timer
+        image.write_bytes(for_ever.ljust(510, b"\0") + b"\x55\xaa")
+        with subprocess.Popen([ZEROSKID, "boot", "--image", image, "--serial", "stdio"], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL) as running:
+            self.assertEqual(running.stdout.readline(), b"A\n")
+            running.terminate()
+
     def test_the_bios_prints(self):
         code = b"\xb8\x48\x0e\xcd\x10\xb8\x69\x0e\xcd\x10\xfa\xf4"
         self.assertEqual(self.boot_code(code)[1], "Hi\n")

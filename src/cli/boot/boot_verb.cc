@@ -55,6 +55,8 @@ class OutputFile {
   }
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
+  /// Each line is there as soon as it is whole, whatever ends the run.
+  void keep_lines() { std::setvbuf(file_, nullptr, _IOLBF, 0); }
   void write(std::string_view text) { std::fwrite(text.data(), 1, text.size(), file_); }
 
  private:
@@ -207,6 +209,7 @@ int run_boot(const Arguments& arguments) {
   machine::BootLog log;
   machine::PcConfig config{.cpu = plan->cpu, .quirks = plan->quirks, .memory_bytes = plan->memory_bytes};
   if (outputs.serial) {
+    outputs.serial->keep_lines();
     config.serial = [&outputs](std::uint8_t byte) {
       const char letter = static_cast<char>(byte);
       outputs.serial->write({&letter, 1});
