@@ -154,8 +154,8 @@ long Exec::start(const ExecRequest& request, const ExecDecision& decision, bool 
   if (borrowed) parts_.turns.give_up();
   if (!follow) bind_native_image();
   // A program that is not followed gets what the caller gave; a tracer sees the call that was made.
-  const auto* const program_path = decision.native_path.empty() ? reinterpret_cast<const char*>(request.path)
-                                                                : decision.native_path.c_str();
+  const auto* const program_path =
+      decision.native_path.empty() ? reinterpret_cast<const char*>(request.path) : decision.native_path.c_str();
   const long result =
       follow ? start_runner(arguments, environment)
       : request.dirfd == AT_FDCWD && request.flags == 0
