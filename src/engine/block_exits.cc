@@ -19,7 +19,8 @@ bool can_be_read(std::uint64_t address) {
 void BlockExits::handle(const Exit& exit) {
   Thread& thread = *kernel_.run.thread;
   switch (exit.kind) {
-    case ExitKind::Syscall: kernel_.calls.handle(exit); break;
+    case ExitKind::Syscall:
+    case ExitKind::Interrupt: kernel_.calls.handle(exit); break;
     case ExitKind::Emulated: kernel_.emulation.emulate(exit); break;
     case ExitKind::Stale:
     case ExitKind::NeedsStep:

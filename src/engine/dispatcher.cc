@@ -175,7 +175,8 @@ void Dispatcher::leave_at_fault() {
 void Dispatcher::handle_exit(const Exit& exit) {
   if (exit.kind == ExitKind::Horizon) quantum_over_ = true;
   exits_.handle(exit);
-  if (exit.kind == ExitKind::Syscall && stretches_.call_ends_turn()) quantum_over_ = true;
+  const bool called = exit.kind == ExitKind::Syscall || exit.kind == ExitKind::Interrupt;
+  if (called && stretches_.call_ends_turn()) quantum_over_ = true;
 }
 
 // Behind the instruction the program is where its trap flag brings it.

@@ -98,6 +98,7 @@ inline bool is_one_byte(const Insn& insn, std::uint8_t opcode) {
 }
 inline bool is_popf(const Insn& insn) { return is_one_byte(insn, 0x9D); }
 inline bool is_pushf(const Insn& insn) { return is_one_byte(insn, 0x9C); }
+inline bool is_int80(const Insn& insn) { return insn.flow == Flow::Syscall && insn.bytes[insn.opcode_at] == 0xCD; }
 
 inline bool is_rdpkru(const Insn& insn) {
   return insn.flow == Flow::Emulated && insn.bytes[insn.opcode_at] == 0x01 && insn.bytes[insn.modrm_at] == 0xEE;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "engine/run.h"
 
@@ -12,9 +11,6 @@ namespace zs::engine {
 
 /// Instead of a number of x86-64: not answered here; set_thread_area and get_thread_area, which it does not have.
 inline constexpr long kRefusedInterrupt = -2, kSetSegment = -3, kGetSegment = -4;
-
-/// Of an instruction that makes system calls, from its last but one byte on.
-inline bool is_interrupt(std::span<const std::uint8_t> code) { return !code.empty() && code[0] == 0xCD; }
 
 long number_behind_interrupt(std::uint32_t number);
 

@@ -41,7 +41,7 @@ void SystemCalls::handle(const Exit& exit) {
   Run& run = kernel_.run;
   Accountant& accountant = kernel_.accountant;
   Thread& thread = *run.thread;
-  const bool interrupts = is_interrupt(run.code->fetch(exit.target - 2));
+  const bool interrupts = exit.kind == ExitKind::Interrupt;
   const auto asked = static_cast<long>(run.gpr(kRax));
   const long number = interrupts ? number_behind_interrupt(static_cast<std::uint32_t>(asked)) : asked;
   const bool holds = call_of(number).has(kEndsImage);

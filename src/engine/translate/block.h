@@ -53,7 +53,8 @@ enum Risk : std::uint8_t { kRiskAny = 1, kRiskLoad = 2, kRiskStore = 4, kRiskBra
 enum class ExitKind : std::uint8_t {
   Direct,       // to `target`
   Indirect,     // target in rcx, program's rcx in its slot
-  Syscall,      // `pc` is the SYSCALL or INT 80h, `target` the instruction after it
+  Syscall,      // `pc` is the SYSCALL, `target` the instruction after it
+  Interrupt,    // `pc` likewise the INT 80h
   Emulated,     // `pc` is the instruction, `target` the one after it
   Breakpoint,   // `pc` likewise
   Refused,      // `pc` is an instruction that the engine does not run

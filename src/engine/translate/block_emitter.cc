@@ -101,7 +101,9 @@ void BlockEmitter::emit_step(const Path& path, std::size_t index) {
   if (insn.flow == Flow::Syscall || insn.flow == Flow::Emulated || insn.flow == Flow::FarReturn) {
     count(insn, insn.flow != Flow::Emulated);
     note_meta(insn);
-    return emit_special_exit(insn.flow == Flow::Syscall ? ExitKind::Syscall : ExitKind::Emulated, insn.pc, insn.next());
+    const bool calls = insn.flow == Flow::Syscall;
+    const ExitKind kind = is_int80(insn) ? ExitKind::Interrupt : calls ? ExitKind::Syscall : ExitKind::Emulated;
+    return emit_special_exit(kind, insn.pc, insn.next());
   }
   state_.stand_in.map(out_, path, index);
   if (options_.addresses && block_->variant != Variant::Step) {
