@@ -574,6 +574,17 @@ entry:
 exit 0x1: Syscall guest+2, 1 retired
 )"},
 
+{"ASystemCallByInterruptIsToo", TraceForm::Records, 0, Variant::Full, 8,
+ "CD 80", R"(
+; int 0x80
+  mov rcx, [slot_rcx]
+entry:
+  mov dword ptr [r11], 0x1
+  lea r11, [r11+0x4]
+  jmp unlinked
+exit 0x1: Interrupt guest+2, 1 retired
+)"},
+
 {"AnInstructionThatTheEngineAnswers", TraceForm::Records, 0, Variant::Full, 8,
  "8E E0", R"(
 ; mov fs, ax

@@ -337,9 +337,9 @@ class EmittedCode : public testing::TestWithParam<EmittedCase> {
     return text;
   }
   std::string exit_text(std::uint32_t id) const {
-    static constexpr const char* kKinds[] = {"Direct",     "Indirect",  "Syscall",     "Emulated",
-                                             "Breakpoint", "Refused",   "Undecodable", "Unfetchable",
-                                             "Stale",      "NeedsStep", "Horizon"};
+    static constexpr const char* kKinds[] = {"Direct",      "Indirect",   "Syscall",   "Interrupt",
+                                             "Emulated",    "Breakpoint", "Refused",   "Undecodable",
+                                             "Unfetchable", "Stale",      "NeedsStep", "Horizon"};
     const Exit& exit = translator_->blocks().exit(id);
     std::array<char, 128> text{};
     std::snprintf(text.data(), text.size(), "exit 0x%X: %s %s, %u retired\n", id,

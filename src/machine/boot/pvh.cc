@@ -54,6 +54,7 @@ std::vector<std::byte> pvh_info(std::uint64_t address, const std::string& comman
     return at;
   };
   std::vector<StartModule> list;
+  list.reserve(modules.size());
   for (const LoadedModule& module : modules) list.push_back({module.start, module.end - module.start});
   info.modules = static_cast<std::uint32_t>(list.size());
   info.module_list = put(std::as_bytes(std::span(list)));
