@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 import zlib
 
@@ -295,8 +296,11 @@ class Outputs(InFolder):
         image.write_bytes(for_ever.ljust(510, b"\0") + b"\x55\xaa")
         with subprocess.Popen([ZEROSKID, "boot", "--image", image, "--serial", "stdio"], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL) as running:
+            patience = threading.Timer(60, running.kill)
+            patience.start()
             self.assertEqual(running.stdout.readline(), b"A\n")
-            running.terminate()
+            patience.cancel()
+            running.kill()
 
     def test_the_bios_prints(self):
         code = b"\xb8\x48\x0e\xcd\x10\xb8\x69\x0e\xcd\x10\xfa\xf4"
