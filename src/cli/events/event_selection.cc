@@ -18,8 +18,8 @@ using session::EventKind;
 using session::EventSpec;
 using session::ParsedEvent;
 
-/// How many instructions one event takes at most, in any program and in any of its parts; 0: nobody knows, a loop may
-/// do without a store.
+/// About how many instructions there are to one event, in whatever a program does; 0: nobody knows, a loop may do
+/// without a store.
 std::uint64_t instructions_for_one(const ParsedEvent& event) {
   constexpr std::uint64_t kForABranch = 8;
   if (is_ibs(event.kind) || event.select.has(arch::PerfEvtSel::cmask) || event.select.has(arch::PerfEvtSel::edge))

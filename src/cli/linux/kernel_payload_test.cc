@@ -26,6 +26,8 @@ struct KernelPayload : testing::Test {
     std::string all(1024, '\0');
     const auto put = [&all](std::size_t at, auto value) { std::memcpy(all.data() + at, &value, sizeof value); };
     put(0x1F1, std::uint8_t{1});
+    put(0x1FE, std::uint16_t{0xAA55});
+    put(0x202, std::uint32_t{0x53726448});
     put(0x206, std::uint16_t{0x20F});
     put(0x248, std::uint32_t{16});
     put(0x24C, static_cast<std::uint32_t>(packed.size() + 4));

@@ -40,13 +40,16 @@ struct Field {
     kCommandLine = 0x228,
     kRamdiskLast = 0x22C,
     kMostCommandLine = 0x238,
+    kPayload = 0x248,
+    kPayloadBytes = 0x24C,
     kPreferredAddress = 0x258,
     kInitBytes = 0x260,
     kMap = 0x2D0,
   };
 };
 constexpr std::uint32_t kHdrS = 0x53726448;
-constexpr std::uint16_t kOldestProtocol = 0x204, kWithCommandLineSize = 0x206, kWithInitBytes = 0x20A;
+constexpr std::uint16_t kOldestProtocol = 0x204, kWithCommandLineSize = 0x206, kWithPayload = 0x208,
+                        kWithInitBytes = 0x20A;
 constexpr std::uint8_t kLoadedHigh = 1, kUnknownLoader = 0xFF;
 constexpr std::uint64_t kParameters = 0x90000, kParametersBytes = 4096, kText = 0x91000, kKernel = 0x100000;
 constexpr std::size_t kLinuxSector = 512;
@@ -56,6 +59,12 @@ T get(Bytes file, std::size_t at) {
   T value{};
   if (at + sizeof value <= file.size()) std::memcpy(&value, file.data() + at, sizeof value);
   return value;
+}
+
+/// Bytes of the 16-bit part, in front of everything else.
+std::size_t setup_bytes(Bytes file) {
+  const auto sectors = get<std::uint8_t>(file, Field::kSetupSectors);
+  return (std::size_t{sectors == 0 ? std::uint8_t{4} : sectors} + 1) * kLinuxSector;
 }
 
 /// The zero page.
@@ -107,6 +116,13 @@ bool is_linux_kernel(Bytes file) {
   return get<std::uint16_t>(file, Field::kBootFlag) == 0xAA55 && get<std::uint32_t>(file, Field::kMagic) == kHdrS;
 }
 
+Bytes linux_payload(Bytes file) {
+  if (!is_linux_kernel(file) || get<std::uint16_t>(file, Field::kProtocol) < kWithPayload) return {};
+  const std::size_t at = setup_bytes(file) + get<std::uint32_t>(file, Field::kPayload);
+  const auto bytes = get<std::uint32_t>(file, Field::kPayloadBytes);
+  return at <= file.size() && bytes <= file.size() - at ? file.subspan(at, bytes) : Bytes();
+}
+
 Result<LoadedKernel> load_linux(const MultibootInput& input, PhysicalMemory& memory) {
   const std::string& name = input.kernel_name;
   const Bytes file = input.kernel;
@@ -116,8 +132,7 @@ Result<LoadedKernel> load_linux(const MultibootInput& input, PhysicalMemory& mem
                              name, protocol >> 8, protocol & 0xFF),
                  "a disk or CD image with a boot loader boots it: --image"};
   }
-  const auto sectors = get<std::uint8_t>(file, Field::kSetupSectors);
-  const std::size_t setup = (std::size_t{sectors == 0 ? std::uint8_t{4} : sectors} + 1) * kLinuxSector;
+  const std::size_t setup = setup_bytes(file);
   if (setup >= file.size())
     return Error{fmt::format("{}: ends in its setup code of {} bytes", name, setup), "the file was cut short"};
   const Bytes kernel = file.subspan(setup);

@@ -11,6 +11,10 @@ namespace zs::machine {
 
 bool is_linux_kernel(Bytes file);
 
+/// The packed vmlinux that a bzImage holds, which ends with the length of what is packed (4 bytes).
+/// returns  empty if the file does not say where it is
+Bytes linux_payload(Bytes file);
+
 /// The first module is the initial RAM disk; more are refused.
 /// returns  an error that names the place, if the file is cut short or too old, or has no room
 Result<LoadedKernel> load_linux(const MultibootInput& input, PhysicalMemory& memory);

@@ -1,7 +1,6 @@
 // Starts an ELF kernel by the PVH convention: a note names the entry of 32-bit code, which finds command line, memory
-// map and modules by EBX. Linux built with CONFIG_PVH has it (vmlinux), as other kernels that Xen and QEMU boot
-// directly. source: Xen, docs/misc/pvh.pandoc; xen/include/public/arch-x86/hvm/start_info.h; elfnote.h,
-// XEN_ELFNOTE_PHYS32_ENTRY.
+// map and modules by EBX. Linux built with CONFIG_PVH has it (vmlinux), as other kernels that Xen and QEMU boot.
+// source: Xen, docs/misc/pvh.pandoc; public/arch-x86/hvm/start_info.h; public/elfnote.h, XEN_ELFNOTE_PHYS32_ENTRY.
 #pragma once
 
 #include <cstdint>
