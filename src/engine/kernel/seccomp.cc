@@ -212,10 +212,8 @@ Outcome set_seccomp(GuestKernel& kernel, const CallArguments& made) {
     if (!by_prctl && (flags != 0 || made.u(2) != 0)) return {-EINVAL};
     if (raw_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) != 0) return {-EINVAL};
     thread.filters.strict = true;
-    thread.rdtsc_faults = true;
-    kernel.code.step_rdtsc();
-    kernel.cache.stop();
-    return {0};
+    constexpr long kFault[6] = {PR_SET_TSC, PR_TSC_SIGSEGV};
+    return set_tsc(kernel, {SYS_prctl, kFault});
   }
   if (mode != SECCOMP_MODE_FILTER) return {-EINVAL};
   sock_fprog asked{};
