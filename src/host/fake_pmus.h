@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -13,7 +14,8 @@ namespace zs::host {
 
 class FakePmus {
  public:
-  explicit FakePmus(const std::string& name) : folder_(std::filesystem::path(testing::TempDir()) / ("pmus_" + name)) {
+  explicit FakePmus(const std::string& name)
+      : folder_(std::filesystem::path(testing::TempDir()) / ("pmus_" + name + std::to_string(getpid()))) {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }

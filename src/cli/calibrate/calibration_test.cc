@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -45,7 +46,8 @@ class Kept : public testing::Test {
  protected:
   Kept() { std::filesystem::remove_all(folder_); }
   ~Kept() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "calibration_test";
+  std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / ("calibration_test_" + std::to_string(getpid()));
   std::string file_ = folder_ / "deep" / "calibration.tsv";
 };
 

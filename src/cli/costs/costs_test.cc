@@ -1,6 +1,7 @@
 #include "cli/costs/costs.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -14,8 +15,8 @@ class CostsFile : public testing::Test {
  protected:
   void TearDown() override { std::filesystem::remove_all(folder_); }
   std::string path() const { return folder_ + "/zeroskid/costs.json"; }
-  std::string folder_ =
-      testing::TempDir() + "zs-costs-" + testing::UnitTest::GetInstance()->current_test_info()->name();
+  std::string folder_ = testing::TempDir() + "zs-costs-" +
+                        testing::UnitTest::GetInstance()->current_test_info()->name() + std::to_string(getpid());
 };
 
 const Costs kCosts{.machine = "a processor, zeroskid 1",
