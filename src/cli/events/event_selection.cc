@@ -21,10 +21,11 @@ using session::ParsedEvent;
 /// About how many instructions there are to one event, in whatever a program does; 0: nobody knows, a loop may do
 /// without a store.
 std::uint64_t instructions_for_one(const ParsedEvent& event) {
-  constexpr std::uint64_t kForABranch = 8;
+  constexpr std::uint64_t kForABranch = 8, kForATickOfTheBus = 64;
   if (is_ibs(event.kind) || event.select.has(arch::PerfEvtSel::cmask) || event.select.has(arch::PerfEvtSel::edge))
     return 0;
   if (event.meaning == &arch::kBranches) return kForABranch;
+  if (event.tick == arch::Tick::Bus) return kForATickOfTheBus;
   return event.tick != arch::Tick::None || event.meaning == &arch::kInstructions ? 1 : 0;
 }
 
