@@ -33,7 +33,7 @@ inline constexpr std::uint64_t pe = 1, mp = 2, em = 4, ts = 8, et = 16, ne = 32,
 inline constexpr std::uint64_t nw = 1u << 29, cd = 1u << 30, pg = 1u << 31;
 }  // namespace cr0
 namespace cr4 {
-inline constexpr std::uint64_t vme = 1, pvi = 2, tsd = 4, de = 8, pse = 16, pae = 32, mce = 64, pge = 128, pce = 256;
+inline constexpr std::uint64_t tsd = 4, de = 8, pse = 16, pae = 32, mce = 64, pge = 128, pce = 256;
 inline constexpr std::uint64_t osfxsr = 512, osxmmexcpt = 1024, umip = 2048, fsgsbase = 1u << 16;
 inline constexpr std::uint64_t smep = 1u << 20, smap = 1u << 21;
 }  // namespace cr4
@@ -51,6 +51,8 @@ struct SegmentView {
 /// What a stack or data segment register holds after a null selector was loaded in protected mode: the selector and
 /// DPL, and no segment that is present. The selector itself tells nothing: what real mode loaded with 0 may be used.
 Segment null_segment(std::uint16_t selector, unsigned dpl = 0);
+/// What a segment register holds in virtual-8086 mode.
+Segment virtual8086_segment(std::uint16_t selector);
 
 struct Core {
   Core(const Vcpu::Around& around, Vcpu& facade);
@@ -90,7 +92,7 @@ struct Core {
   // ---- derived
   Mode mode = Mode::Real16;
   unsigned cpl = 0;
-  bool protected_mode = false, long_mode = false, code64 = false;
+  bool protected_mode = false, long_mode = false, code64 = false, virtual8086 = false;
   bool nx_enabled = false;
   std::uint64_t system_mask = 0xFFFFFFFF;  // of system structures: whole in IA-32e mode, whatever CS says
 
@@ -181,6 +183,8 @@ struct Core {
     status = to_status(value);
     system_flags = (value & ~flag::arithmetic) | 2;
   }
+  /// Whether selectors are paragraphs and not indices of descriptors.
+  bool real_addressing() const { return !protected_mode || virtual8086; }
   unsigned iopl() const { return static_cast<unsigned>(system_flags >> 12 & 3); }
 
   // ================================================================================================ memory.cc
@@ -341,6 +345,8 @@ struct Core {
   void load_tr(std::uint16_t selector);
   void set_real_segment(unsigned seg, std::uint16_t selector);
   void set_code_segment(const Segment& segment, unsigned level);
+  /// refresh_mode() has to follow.
+  void set_level(unsigned level);
   /// Data segments that the new privilege level may not use become null.
   void drop_inaccessible_segments();
 
@@ -352,9 +358,25 @@ struct Core {
   /// Delivers with double and triple fault. returns false on shutdown (stop is filled in)
   bool raise(const Fault& fault);
   void io_check(std::uint16_t port, unsigned bytes);
+  /// What touches the interrupt flag faults in virtual-8086 mode unless IOPL is 3.
+  void require_iopl_in_virtual8086() const;
   [[nodiscard]] std::uint64_t tss_stack(unsigned level, std::uint16_t& selector, bool external);
   /// The stack pointer at `offset` of a 64-bit TSS.
   [[nodiscard]] std::uint64_t tss_stack64(unsigned offset, bool external);
+
+  // ================================================================================================ tasks.cc
+  enum class TaskSwitch : std::uint8_t { Jump, Call, Return };  // interrupts and exceptions switch as CALL does
+  /// An available or a busy TSS of the GDT; faults with `vector`, external is the lowest bit of the error code.
+  Descriptor task_descriptor(std::uint16_t selector, bool busy, std::uint8_t vector, std::uint32_t external);
+  /// return_ip, flags  what the old task is left with
+  void switch_task(const Descriptor& to, std::uint16_t selector, TaskSwitch why, std::uint64_t return_ip,
+                   std::uint64_t flags, std::uint32_t external);
+  /// The error code of an exception, on the stack of the task that handles it.
+  void push_task_error(std::uint32_t error, std::uint32_t external);
+  /// A far JMP or CALL to what is no code segment and no call gate.
+  void enter_task(const Descriptor& d, std::uint16_t selector, TaskSwitch why);
+  /// IRET of a nested task.
+  void leave_task();
 
   // ================================================================================================ run.cc
   Stop run(std::uint64_t instructions);

@@ -99,9 +99,14 @@ void Core::deliver(std::uint8_t vector, bool has_error, std::uint32_t error, Ori
   if (!known) throw Fault{kGeneralProtection, true, gate_error};
   if (origin == Origin::Software && gate_dpl < cpl) throw Fault{kGeneralProtection, true, gate_error};
   if ((gate >> 47 & 1) == 0) throw Fault{kNotPresent, true, gate_error};
-  if (type == 5) throw Refusal{"hardware task switch (a task gate in the IDT)"};
 
   const auto selector = static_cast<std::uint16_t>(gate >> 16);
+  if (type == 5) {
+    const Descriptor task = task_descriptor(selector, false, kGeneralProtection, ext);
+    switch_task(task, selector, TaskSwitch::Call, return_ip, flags_image, ext);
+    if (has_error) push_task_error(error, ext);
+    return;
+  }
   if ((selector & 0xFFFC) == 0) throw Fault{kGeneralProtection, true, ext};
   Descriptor d;
   try {
@@ -119,6 +124,7 @@ void Core::deliver(std::uint8_t vector, bool has_error, std::uint32_t error, Ori
   const bool conforming = (d.type() & 4) != 0;
   const unsigned level = conforming ? cpl : d.dpl();
   const bool inward = level < cpl;
+  if (virtual8086 && level != 0) throw Fault{kGeneralProtection, true, code_error};
 
   std::uint64_t target = (gate & 0xFFFF) | (gate >> 32 & 0xFFFF0000);
   if (type == 6 || type == 7) target &= 0xFFFF;
@@ -140,6 +146,9 @@ void Core::deliver(std::uint8_t vector, bool has_error, std::uint32_t error, Ori
 
   const std::uint32_t stack_error = inward && !long_mode ? (ss.selector & 0xFFFCu) | ext : ext;
   Frame frame(*this, ss, sp, slot, level == 3, long_mode, stack_error);
+  if (virtual8086) {
+    for (const unsigned seg : {kGs, kFs, kDs, kEs}) frame.push(segments[seg].selector);
+  }
   if (long_mode || inward) {
     frame.push(segments[kSs].selector);
     frame.push(regs[kRsp]);
@@ -155,6 +164,9 @@ void Core::deliver(std::uint8_t vector, bool has_error, std::uint32_t error, Ori
   set_accessed(d);
   regs[kRsp] = pointer;
   if (inward) segments[kSs] = ss;
+  if (virtual8086) {
+    for (const unsigned seg : {kEs, kDs, kFs, kGs}) segments[seg] = null_segment(0);
+  }
   cs.selector = static_cast<std::uint16_t>((selector & 0xFFFC) | level);
   system_flags &= ~(flag::tf | flag::nt | flag::rf | flag::vm);
   if ((type & 1) == 0) system_flags &= ~flag::interrupt;

@@ -202,24 +202,6 @@ TEST(Delivery32, ACallGateCopiesItsParametersToTheInnerStack) {
   EXPECT_EQ(m.reg(kRsp), TestMachine::kStack);
 }
 
-TEST(Delivery32, WhatIsRefusedIsRefusedByName) {
-  TestMachine m;
-  m.protected32({0xEA, 0, 0, 0, 0, 0x38, 0x00});  // jmp 38h:0, a TSS
-  Stop stop = m.run(10);
-  EXPECT_EQ(stop.kind, StopKind::Unsupported);
-  EXPECT_STREQ(stop.detail, "hardware task switch");
-  EXPECT_EQ(stop.address, TestMachine::kCode);
-  m.protected32({0xCF});
-  m.write<std::uint32_t>(TestMachine::kStack, 0);
-  CpuState s = m.cpu->state();
-  s.gpr[kRsp] = TestMachine::kStack - 12;
-  m.write<std::uint32_t>(TestMachine::kStack - 4, 0x20002);
-  m.cpu->set_state(s);
-  stop = m.run(10);
-  EXPECT_EQ(stop.kind, StopKind::Unsupported);
-  EXPECT_STREQ(stop.detail, "virtual-8086 mode (IRET with VM set)");
-}
-
 TEST(Delivery16, SegmentLimitsAreStackOrGeneralProtectionFaults) {
   TestMachine m;
   m.protected32({0xA1, 0x00, 0x00, 0x10, 0x00});  // mov eax, [100000h]

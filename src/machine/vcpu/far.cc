@@ -1,5 +1,4 @@
 // Far JMP, CALL and RET with call gates, every IRET, INT n and its kin, SYSCALL SYSRET SYSENTER SYSEXIT.
-// Refused by name: hardware task switches (TSS or task gate as a target, IRET with NT) and entering virtual-8086 mode.
 // source: SDM vol. 2, "Operation" of each; vol. 3A, "Accessing a Code Segment Through a Call Gate".
 #include "arch/linear.h"
 #include "machine/vcpu/frame.h"
@@ -72,12 +71,6 @@ bool is_call_gate(const Core& c, const Core::Descriptor& d) {
   return d.type() == 12 || (d.type() == 4 && !c.long_mode);
 }
 
-void refuse_tasks(const Core& c, const Core::Descriptor& d, U16 selector) {
-  const bool task = d.type() == 5 || d.type() == 9 || d.type() == 1;
-  if (task && !c.long_mode) throw Refusal{"hardware task switch"};
-  selector_fault(kGeneralProtection, selector);
-}
-
 void real_jump(Core& c, U16 selector, U64 ip) {
   if (ip > c.segments[kCs].limit) raise_gp();
   c.set_real_segment(kCs, selector);
@@ -86,7 +79,7 @@ void real_jump(Core& c, U16 selector, U64 ip) {
 }
 
 void far_jump(Core& c, U16 selector, U64 ip) {
-  if (!c.protected_mode) return real_jump(c, selector, ip);
+  if (c.real_addressing()) return real_jump(c, selector, ip);
   if ((selector & 0xFFFC) == 0) raise_gp();
   Core::Descriptor d = c.read_descriptor(selector);
   if (d.code_or_data()) {
@@ -98,7 +91,7 @@ void far_jump(Core& c, U16 selector, U64 ip) {
     c.next_ip = ip;
     return;
   }
-  if (!is_call_gate(c, d)) refuse_tasks(c, d, selector);
+  if (!is_call_gate(c, d)) return c.enter_task(d, selector, Core::TaskSwitch::Jump);
   Gate gate = read_gate(c, d, selector, true);
   check_target(c, gate.cs, gate.ip);
   c.set_accessed(gate.code);
@@ -110,8 +103,8 @@ void far_jump(Core& c, U16 selector, U64 ip) {
 void far_call(Core& c, U16 selector, U64 ip, unsigned slot) {
   const U64 back = c.next_ip;
   const Segment& old_cs = c.segments[kCs];
-  if (!c.protected_mode) {
-    Frame frame(c, c.segments[kSs], c.regs[kRsp], slot, false, false, 0);
+  if (c.real_addressing()) {
+    Frame frame(c, c.segments[kSs], c.regs[kRsp], slot, c.virtual8086, false, 0);
     frame.push(old_cs.selector);
     frame.push(back);
     frame.check();
@@ -135,7 +128,7 @@ void far_call(Core& c, U16 selector, U64 ip, unsigned slot) {
     c.next_ip = ip;
     return;
   }
-  if (!is_call_gate(c, d)) refuse_tasks(c, d, selector);
+  if (!is_call_gate(c, d)) return c.enter_task(d, selector, Core::TaskSwitch::Call);
   Gate gate = read_gate(c, d, selector, false);
   const bool inward = gate.level < c.cpl;
   Segment ss = c.segments[kSs];
@@ -212,7 +205,7 @@ void far_return(Core& c, const Insn& i) {
   const U64 ip = stack_slot(c, 0, slot);
   const auto selector = static_cast<U16>(stack_slot(c, 1, slot));
   const U64 release = i.imm;
-  if (!c.protected_mode) {
+  if (c.real_addressing()) {
     if (ip > c.segments[kCs].limit) raise_gp();
     c.set_stack_pointer(c.regs[kRsp] + 2 * slot + release);
     return real_jump(c, selector, ip);
@@ -253,23 +246,40 @@ void return_flags(Core& c, U64 image, unsigned slot, unsigned old_cpl) {
   c.arm();
 }
 
+/// The stack has EIP, CS, EFLAGS, ESP, SS, ES, DS, FS, GS.
+void iret_to_virtual8086(Core& c, U64 ip, U64 flags) {
+  const U64 sp = stack_slot(c, 3, 4);
+  std::array<U16, 6> selectors{};
+  constexpr unsigned kOrder[] = {kSs, kEs, kDs, kFs, kGs};
+  selectors[kCs] = static_cast<U16>(stack_slot(c, 1, 4));
+  for (unsigned n = 0; n < std::size(kOrder); ++n) selectors[kOrder[n]] = static_cast<U16>(stack_slot(c, 4 + n, 4));
+  if (ip > 0xFFFF) raise_gp();
+  for (unsigned seg = 0; seg < selectors.size(); ++seg) c.segments[seg] = virtual8086_segment(selectors[seg]);
+  c.regs[kRsp] = sp;
+  c.next_ip = ip;
+  return_flags(c, flags, 4, 0);
+  c.system_flags |= flag::vm;
+  c.set_level(3);
+  c.refresh_mode();
+}
+
 void iret(Core& c, const Insn& i) {
   const unsigned slot = i.bytes;
-  if (c.protected_mode && (c.system_flags & flag::nt) != 0) {
+  c.require_iopl_in_virtual8086();
+  if (!c.real_addressing() && (c.system_flags & flag::nt) != 0) {
     if (c.long_mode) raise_gp();
-    throw Refusal{"hardware task switch (IRET with NT set)"};
+    return c.leave_task();
   }
   const U64 ip = stack_slot(c, 0, slot);
   const auto selector = static_cast<U16>(stack_slot(c, 1, slot));
   const U64 flags = stack_slot(c, 2, slot);
-  if (!c.protected_mode) {
+  if (c.real_addressing()) {
     if (ip > c.segments[kCs].limit) raise_gp();
     c.set_stack_pointer(c.regs[kRsp] + 3 * slot);
     real_jump(c, selector, ip);
-    return return_flags(c, flags, slot, 0);
+    return return_flags(c, flags, slot, c.cpl);
   }
-  if (slot == 4 && !c.long_mode && (flags & flag::vm) != 0 && c.cpl == 0)
-    throw Refusal{"virtual-8086 mode (IRET with VM set)"};
+  if (slot == 4 && !c.long_mode && (flags & flag::vm) != 0 && c.cpl == 0) return iret_to_virtual8086(c, ip, flags);
   Core::Descriptor d;
   const Segment cs = return_code(c, selector, d);
   const unsigned level = selector & 3u, old_cpl = c.cpl;
@@ -297,6 +307,7 @@ void iret(Core& c, const Insn& i) {
 // ---- INT n and its kin
 
 void software_interrupt(Core& c, const Insn& i) {
+  c.require_iopl_in_virtual8086();
   c.deliver(static_cast<std::uint8_t>(i.imm), false, 0, Core::Origin::Software, c.next_ip);
 }
 void int3(Core& c, const Insn&) { c.deliver(kBreakpoint, false, 0, Core::Origin::Software, c.next_ip); }

@@ -63,7 +63,7 @@ const Insn* Core::fetch_slow() {
   } else {
     physical_read(physical | offset, bytes.data(), available);
   }
-  const bool watched_place = monitor.may_watch(linear, !protected_mode);
+  const bool watched_place = monitor.may_watch(linear, real_addressing());
   Lowered lowered = lower(*this, std::span(bytes.data(), available), mode);
   if (lowered.outcome == Lowered::Outcome::Incomplete) {
     if (limited) raise_gp();

@@ -14,7 +14,9 @@ const vcpu::Insn& original(const vcpu::Insn& insn) { return *static_cast<const v
 void Monitor::at_service(vcpu::Core& core, const vcpu::Insn& insn) {
   const Monitor& monitor = core.monitor;
   const std::uint64_t linear = core.linear_ip();
-  if (!core.protected_mode && monitor.is_service(linear) && monitor.service_hook_ != nullptr) {
+  if (core.real_addressing() && monitor.is_service(linear) && monitor.service_hook_ != nullptr) {
+    // Services take addresses for physical ones.
+    if ((core.cr0 & vcpu::cr0::pg) != 0) throw vcpu::Refusal{"a BIOS service in virtual-8086 mode with paging"};
     core.flush_reports();
     monitor.service_hook_->service(core.facade, static_cast<unsigned>(linear - monitor.service_first_));
     core.watch_stale = true;

@@ -68,6 +68,10 @@ void Core::set_accessed(Descriptor& descriptor) {
 
 void Core::set_real_segment(unsigned seg, std::uint16_t selector) {
   Segment& s = segments[seg];
+  if (virtual8086) {
+    s = virtual8086_segment(selector);
+    return;
+  }
   s.selector = selector;
   s.base = static_cast<std::uint64_t>(selector) << 4;
   // The limit stays what it was: 64 KiB, unless software made it larger in protected mode and came back. A null
@@ -95,7 +99,7 @@ Segment Core::checked_stack_segment(std::uint16_t selector, unsigned level, std:
 }
 
 void Core::load_segment(unsigned seg, std::uint16_t selector) {
-  if (!protected_mode) {
+  if (real_addressing()) {
     set_real_segment(seg, selector);
     refresh_views();
     return;

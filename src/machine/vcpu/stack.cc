@@ -78,12 +78,16 @@ void lower_pop(Decoded& d) {
 
 template <typename T>
 struct PushFlags {
-  static void run(Core& c, const Insn&) { c.push<T>(static_cast<T>(c.rflags() & ~(flag::rf | flag::vm))); }
+  static void run(Core& c, const Insn&) {
+    c.require_iopl_in_virtual8086();
+    c.push<T>(static_cast<T>(c.rflags() & ~(flag::rf | flag::vm)));
+  }
 };
 
 template <typename T>
 struct PopFlags {
   static void run(Core& c, const Insn&) {
+    c.require_iopl_in_virtual8086();
     const U64 value = c.top_of_stack<T>();
     U64 mask = flag::arithmetic | flag::tf | flag::df | flag::nt | flag::ac | flag::id | flag::rf;
     if (c.cpl == 0) mask |= flag::iopl;

@@ -103,10 +103,11 @@ void Core::set_state(const CpuState& s) {
 void Core::refresh_mode() {
   protected_mode = (cr0 & cr0::pe) != 0;
   long_mode = (efer & efer::lma) != 0;
+  virtual8086 = protected_mode && !long_mode && (system_flags & flag::vm) != 0;
   const Segment& cs = segments[kCs];
   code64 = long_mode && cs.long_code();
   nx_enabled = (efer & efer::nxe) != 0;
-  if (!protected_mode) {
+  if (real_addressing()) {
     mode = Mode::Real16;
   } else if (long_mode) {
     mode = code64 ? Mode::Long64 : cs.big() ? Mode::Compat32 : Mode::Compat16;
@@ -170,15 +171,17 @@ void Core::write_flags(std::uint64_t value, std::uint64_t mask) {
   }
 }
 
+void Core::set_level(unsigned level) {
+  if (level == cpl) return;
+  cpl = level;
+  watch_stale = true;
+  arm();
+}
+
 void Core::set_code_segment(const Segment& segment, unsigned level) {
-  const bool other_level = level != cpl;
   segments[kCs] = segment;
   segments[kCs].selector = static_cast<std::uint16_t>((segment.selector & 0xFFFC) | level);
-  cpl = level;
-  if (other_level) {
-    watch_stale = true;
-    arm();
-  }
+  set_level(level);
   refresh_mode();
 }
 

@@ -46,8 +46,8 @@ void Core::write_cr3(std::uint64_t value) {
 }
 
 void Core::write_cr4(std::uint64_t value) {
-  constexpr U64 kKnown = cr4::vme | cr4::pvi | cr4::tsd | cr4::de | cr4::pse | cr4::pae | cr4::mce | cr4::pge |
-                         cr4::pce | cr4::osfxsr | cr4::osxmmexcpt | cr4::umip | cr4::fsgsbase | cr4::smep | cr4::smap;
+  constexpr U64 kKnown = cr4::tsd | cr4::de | cr4::pse | cr4::pae | cr4::mce | cr4::pge | cr4::pce | cr4::osfxsr |
+                         cr4::osxmmexcpt | cr4::umip | cr4::fsgsbase | cr4::smep | cr4::smap;
   if ((value & ~kKnown) != 0) raise_gp();
   if (long_mode && (value & cr4::pae) == 0) raise_gp();
   const U64 changed = cr4 ^ value;
@@ -129,7 +129,7 @@ bool Core::write_msr(std::uint32_t msr, std::uint64_t value) {
 
 void Core::io_check(std::uint16_t port, unsigned bytes) {
   if (debug_armed()) check_io_breakpoints(port, bytes);
-  if (!protected_mode || cpl <= iopl()) return;
+  if (!protected_mode || (cpl <= iopl() && !virtual8086)) return;
   const Segment& tr = segments[kTr];
   if (!tr.present() || (tr.type() & 8) == 0 || tr.limit < 0x67) raise_gp();
   const U64 map = load_system(tr.base + 0x66, 2);
@@ -139,7 +139,16 @@ void Core::io_check(std::uint16_t port, unsigned bytes) {
   if ((bits & ((1u << bytes) - 1)) != 0) raise_gp();
 }
 
+void Core::require_iopl_in_virtual8086() const {
+  if (virtual8086 && iopl() < 3) raise_gp();
+}
+
 namespace {
+
+void require_iopl(const Core& c) {
+  c.require_iopl_in_virtual8086();
+  if (c.protected_mode && c.cpl > c.iopl()) raise_gp();
+}
 
 void require_ring0(const Core& c) {
   if (c.cpl != 0) raise_gp();
@@ -260,7 +269,7 @@ void store_table(Core& c, const Insn& i) {
   }
 }
 void need_protected(const Core& c) {
-  if (!c.protected_mode) raise_ud();
+  if (c.real_addressing()) raise_ud();
 }
 U16 selector_operand(Core& c, const Insn& i) { return read_operand<U16>(c, i, i.dst, i.to_memory); }
 void lldt(Core& c, const Insn& i) {
@@ -345,11 +354,11 @@ void run_cpuid(Core& c, const Insn&) {
 // ---- interrupt flag, HLT
 
 void cli(Core& c, const Insn&) {
-  if (c.protected_mode && c.cpl > c.iopl()) raise_gp();
+  require_iopl(c);
   c.system_flags &= ~flag::interrupt;
 }
 void sti(Core& c, const Insn&) {
-  if (c.protected_mode && c.cpl > c.iopl()) raise_gp();
+  require_iopl(c);
   if ((c.system_flags & flag::interrupt) == 0) {
     c.shadow = true;
     c.arm();

@@ -178,22 +178,5 @@ TEST(NotOffered, TheVexPrefixBeforeMemoryIsLdsOutsideLongMode) {
   EXPECT_EQ(m.reg(kRax), 0x12345678u);
 }
 
-TEST(Refused, TaskGatesAndReturnsToANestedTaskAreNamed) {
-  TestMachine m;
-  m.protected32({0xCD, 0x40});  // int 40h
-  m.gate32(0x40, 0x38, 0, 0x85);
-  Stop stop = m.run(10);
-  EXPECT_EQ(stop.kind, StopKind::Unsupported);
-  EXPECT_STREQ(stop.detail, "hardware task switch (a task gate in the IDT)");
-  m.protected32({0xCF});  // iret
-  CpuState s = m.cpu->state();
-  s.rflags |= 0x4000;  // NT
-  m.cpu->set_state(s);
-  stop = m.run(10);
-  EXPECT_EQ(stop.kind, StopKind::Unsupported);
-  EXPECT_STREQ(stop.detail, "hardware task switch (IRET with NT set)");
-  EXPECT_EQ(stop.address, TestMachine::kCode);
-}
-
 }  // namespace
 }  // namespace zs::machine

@@ -1,5 +1,5 @@
-// The virtual PC's processor: an interpreter of x86 in all its modes (virtual-8086 and hardware task switches are
-// refused by name), exact about what retires, what faults and in which order.
+// The virtual PC's processor: an interpreter of x86 in all its modes (virtual-8086 mode without its extensions),
+// exact about what retires, what faults and in which order.
 //
 // Fast because instructions are decoded once per physical page and mode (vcpu/decoded_page.h), because memory is
 // reached through software TLBs (vcpu/memory.cc), and because nothing is checked per instruction but one countdown:

@@ -112,7 +112,7 @@ unsigned make_environment(const Core& c, bool wide, U8* out) {
   const U64 ip = field<U64>(fx, kInstruction), data = field<U64>(fx, kData);
   const auto opcode = static_cast<U32>(field<U16>(fx, kOpcode) & 0x7FF);
   U32 words[7] = {field<U16>(fx, kControl), field<U16>(fx, kStatus), full_tags(fx), 0, 0, 0, 0};
-  if (c.protected_mode) {
+  if (!c.real_addressing()) {
     words[3] = static_cast<U32>(ip);
     words[4] = opcode << 16;
     words[5] = static_cast<U32>(data);
@@ -146,7 +146,7 @@ void take_environment(Core& c, bool wide, const U8* in) {
   set_field<U8>(c.fx, kTag, abridged_tags(static_cast<U16>(words[2])));
   for (unsigned r = 0; r < 8; ++r)
     std::memcpy(c.fx.bytes.data() + kRegisters + 16 * ((r - top(c.fx)) & 7), physical[r].data(), 16);
-  set_field<U16>(c.fx, kOpcode, static_cast<U16>((c.protected_mode ? words[4] >> 16 : words[4]) & 0x7FF));
+  set_field<U16>(c.fx, kOpcode, static_cast<U16>((c.real_addressing() ? words[4] : words[4] >> 16) & 0x7FF));
   set_field<U64>(c.fx, kInstruction, words[3]);
   set_field<U64>(c.fx, kData, words[5]);
   fix_summary(c.fx);
