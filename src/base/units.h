@@ -23,8 +23,4 @@ constexpr std::uint64_t align_up(std::uint64_t n, std::uint64_t alignment) {
 /// 1234567 -> "1,234,567".
 std::string with_thousands(std::uint64_t n);
 
-/// Three significant digits and a decimal prefix, as a progress line has room for: 1209884102, "" -> "1.21 G";
-/// 9800000, "B" -> "9.80 MB"; below a thousand the number itself, "812 B".
-std::string with_prefix(std::uint64_t n, const char* unit);
-
 }  // namespace zs

@@ -19,20 +19,5 @@ TEST(Units, PutsACommaBetweenThousandsAndNowhereElse) {
   EXPECT_EQ(with_thousands(UINT64_MAX), "18,446,744,073,709,551,615");
 }
 
-TEST(Units, KeepsThreeSignificantDigitsUnderAPrefix) {
-  EXPECT_EQ(with_prefix(812, "B"), "812 B");
-  EXPECT_EQ(with_prefix(7, ""), "7");
-  EXPECT_EQ(with_prefix(1000, "B"), "1.00 kB");
-  EXPECT_EQ(with_prefix(98765, "B"), "98.8 kB");
-  EXPECT_EQ(with_prefix(987654, "B"), "988 kB");
-  EXPECT_EQ(with_prefix(1209884102, ""), "1.21 G");
-}
-
-TEST(Units, RoundsUpIntoTheNextPrefixRatherThanToAThousandOfTheLast) {
-  EXPECT_EQ(with_prefix(999'499, ""), "999 k");
-  EXPECT_EQ(with_prefix(999'500, ""), "1.00 M");
-  EXPECT_EQ(with_prefix(UINT64_MAX, ""), "18.4 E");
-}
-
 }  // namespace
 }  // namespace zs

@@ -71,11 +71,6 @@ const Event* fixed_event(const CpuModel& model, unsigned index) {
   return found;
 }
 
-const EventMeaning* fixed_meaning(const CpuModel& model, unsigned index) {
-  const Event* row = fixed_event(model, index);
-  return row != nullptr ? row->meaning : nullptr;
-}
-
 namespace {
 
 bool is_sampled_by(Facility facility, const CpuModel& model, std::uint16_t event, std::uint8_t umask) {

@@ -41,9 +41,6 @@ std::uint16_t event_code(const CpuModel& model, PerfEvtSel select);
 /// fixed counter count the same. Null: no such counter.
 const Event* fixed_event(const CpuModel& model, unsigned index);
 
-/// What fixed counter `index` counts. Null: nothing (not modelled).
-const EventMeaning* fixed_meaning(const CpuModel& model, unsigned index);
-
 /// Whether the event is that of the precise-store facility: it counts stores, and with MSR_PEBS_ENABLE[63] its records
 /// on PMC3 have the store's address.
 bool is_precise_store(const CpuModel& model, std::uint16_t event, std::uint8_t umask);

@@ -60,7 +60,7 @@ TEST(EventTables, CountEveryEventOnTheEncodingOfItsRow) {
       const EventMeaning* counted = whole != nullptr ? whole->meaning
                                     : event.code != 0
                                         ? meaning_of(model, event.code, event.umask)
-                                        : fixed_meaning(model, event.counters.fixed().first() - kFirstFixedBit);
+                                        : fixed_event(model, event.counters.fixed().first() - kFirstFixedBit)->meaning;
       EXPECT_EQ(counted, event.meaning) << model.name << ": " << event.name;
     }
   }
@@ -341,9 +341,9 @@ TEST(EventTables, GiveEachFloatingPointClassItsUmaskBit) {
 
 TEST(EventMeanings, ShareOneFunctionBetweenEncodingsThatMeanTheSame) {
   EXPECT_EQ(meaning_of(skylake(), 0xC0, 0x00)->count, meaning_of(skylake(), 0xC0, 0x01)->count);
-  EXPECT_EQ(meaning_of(skylake(), 0xC0, 0x00)->count, fixed_meaning(skylake(), 0)->count);
+  EXPECT_EQ(meaning_of(skylake(), 0xC0, 0x00)->count, fixed_event(skylake(), 0)->meaning->count);
   EXPECT_EQ(meaning_of(skylake(), 0xC4, 0x00)->count, meaning_of(skylake(), 0xC4, 0x04)->count);
-  EXPECT_EQ(fixed_meaning(skylake(), 1), nullptr) << "cycles are time";
+  EXPECT_EQ(fixed_event(skylake(), 1)->meaning, nullptr) << "cycles are time";
 }
 
 TEST(EventMeanings, CountAnUntakenConditionalAsABranchThatIsNotTaken) {

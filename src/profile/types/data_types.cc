@@ -257,11 +257,6 @@ bool DataTypes::is_struct(Type type) {
   return die != nullptr && dwarf::is_struct(dwarf_tag(die));
 }
 
-bool DataTypes::is_union(Type type) {
-  Dwarf_Die* const die = table().die(type);
-  return die != nullptr && dwarf_tag(die) == DW_TAG_union_type;
-}
-
 DataTypes::Type DataTypes::element_of(Type type) {
   Dwarf_Die* die = table().die(type);
   for (int depth = 0; depth < kDeepest && die != nullptr && dwarf_tag(die) == DW_TAG_array_type; ++depth) {

@@ -49,7 +49,6 @@ class DataTypes {
   std::string name_of(Type type);
   std::uint64_t size_of(Type type);
   bool is_struct(Type type);  // class and union too
-  bool is_union(Type type);
   /// Of an array what it is made of, however many dimensions it has; else the type itself.
   Type element_of(Type type);
   /// A place in a value.

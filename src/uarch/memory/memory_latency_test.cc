@@ -223,7 +223,7 @@ TEST(MemoryLatency, RandomStoresCostWhatSkylakeCharges) {
     const double cycles =
         random_stores(*memory, row.bytes, std::min<std::uint64_t>(4 * row.bytes / 64, 600'000), 100'000);
     if (prints())
-      std::printf("| %s | %.0f to %.0f | %.2f |\n", with_prefix(row.bytes, "B").c_str(), row.least, row.most, cycles);
+      std::printf("| %s | %.0f to %.0f | %.2f |\n", with_thousands(row.bytes).c_str(), row.least, row.most, cycles);
     EXPECT_GE(cycles, row.least * 0.7);
     EXPECT_LE(cycles, row.most * 1.3);
   }

@@ -77,9 +77,6 @@ constexpr std::optional<PolicySpec> parse_policy(std::string_view name) {
 /// policy("qlru_h11_m1_r0_u0") in a CPU model: a name that is none does not compile.
 consteval PolicySpec policy(std::string_view name) { return parse_policy(name).value(); }
 
-/// The name that parse_policy() reads.
-std::string policy_name(const PolicySpec& spec);
-
 /// Whether the policy can keep the order of `ways` ways in the 64 bits that a set has for it.
 constexpr bool serves(const PolicySpec& spec, unsigned ways) {
   switch (spec.kind) {

@@ -168,8 +168,6 @@ TEST_P(ReplacementContract, ASecondTouchIsIdleWhereAFilterReliesOnIt) {
   }
 }
 
-TEST_P(ReplacementContract, HasANameThatNamesIt) { EXPECT_EQ(policy_name(GetParam().spec()), GetParam().policy); }
-
 TEST_P(ReplacementContract, AgreesWithThePlainPolicyAtEveryAccess) {
   Set fast(GetParam());
   PlainSet plain(GetParam());
