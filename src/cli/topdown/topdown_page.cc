@@ -6,9 +6,11 @@
 #include <array>
 #include <cmath>
 
+#include "arch/events/tables.h"
 #include "arch/metrics/metric.h"
 #include "cli/command/say.h"
 #include "cli/events/pfm_names.h"
+#include "events/perf_names.h"
 #include "report/text/json.h"
 
 namespace zs::cli {
@@ -165,7 +167,9 @@ std::vector<TopdownNode> topdown_tree(const std::vector<StatMetric>& metrics, co
 
 std::string look_here_next(std::string_view node, const arch::CpuModel& model, const std::string& program) {
   for (const Suggestion& suggestion : kSuggestions) {
-    if (suggestion.node != node || !parse_events(std::string(suggestion.event), model)) continue;
+    // Parsing a name that the model does not have would look for the nearest ones, through libpfm4's tables, too.
+    const bool named = arch::find_event(model, suggestion.event) || session::find_perf_name(suggestion.event);
+    if (suggestion.node != node || !named || !parse_events(std::string(suggestion.event), model)) continue;
     return fmt::format(fmt::runtime(suggestion.command), program);
   }
   if (parse_events(std::string(kWaiting.event), model)) return fmt::format(fmt::runtime(kWaiting.command), program);
