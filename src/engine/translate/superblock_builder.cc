@@ -24,8 +24,14 @@ bool can_be_logged(const Insn& insn, const InsnSlots& slots) {
 
 }  // namespace
 
+// A core model most often asks for the block that was made last, whose path is still here. (Not so of kept
+// translations: what they were made of may have lain at an address where something else was.)
 const Path& SuperblockBuilder::replay(const Block& block, unsigned instructions) {
-  return follow(block.pc, block.variant, instructions, true);
+  const bool made_last = options_.addresses && walk_.pc == block.pc && walk_.variant == block.variant &&
+                         path_.steps.size() >= instructions;
+  if (!made_last) return follow(block.pc, block.variant, instructions, true);
+  path_.steps.cut(instructions);
+  return path_;
 }
 
 const Path& SuperblockBuilder::collect(std::uint64_t pc, Variant variant, unsigned limit) {
@@ -160,12 +166,10 @@ bool SuperblockBuilder::is_risky(const Insn& insn) {
 // Whether it has an event of an accumulator that may be close to its overflow.
 // plain  of one in which every instruction counts, too
 bool SuperblockBuilder::counts_near(const Insn& insn, bool plain) {
-  for (const bool taken : {false, true}) {
-    const auto counts = fact_counts_.of(insn.facts, taken);
-    for (std::size_t accumulator = 0; accumulator < counts.size(); ++accumulator) {
-      if (counts[accumulator] != 0 && store_.counts().near(accumulator) &&
-          (plain || !accumulators_.counts_plain(accumulator)))
-        return true;
+  for (std::size_t accumulator = 0; accumulator < accumulators_.size(); ++accumulator) {
+    if (!store_.counts().near(accumulator) || (!plain && accumulators_.counts_plain(accumulator))) continue;
+    for (const bool taken : {false, true}) {
+      if (fact_counts_.of(insn.facts, taken)[accumulator] != 0) return true;
     }
   }
   return false;

@@ -117,8 +117,13 @@ TEST_F(SuperblockBuilderTest, TheWayOfABlockIsGoneAgainWhateverWasTranslatedSinc
   code_.put(kPc, {kInc, kInc, kInc, kRet});
   const Block block = add(kPc);
   add(kPc + 4);
-  EXPECT_THAT(pcs(builder_.replay(block, 4)), ElementsAre(0, 2, 4, 6));
-  EXPECT_THAT(pcs(builder_.replay(block, 3)), ElementsAre(0, 2, 4));
+  for (const bool addresses : {false, true}) {  // with them, the path that was made last is asked for in pieces
+    options_.addresses = addresses;
+    collect();
+    EXPECT_THAT(pcs(builder_.replay(block, 3)), ElementsAre(0, 2, 4));
+    EXPECT_THAT(pcs(builder_.replay(block, 4)), ElementsAre(0, 2, 4, 6));
+    EXPECT_THAT(pcs(builder_.replay(block, 3)), ElementsAre(0, 2, 4));
+  }
 }
 
 TEST_F(SuperblockBuilderTest, ABlockHasNoMoreSideExitsThanItMay) {
