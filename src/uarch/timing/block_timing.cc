@@ -400,22 +400,28 @@ BlockTiming::Map BlockTiming::map_of(std::span<const PlacedInstruction> block, s
                                : map.events[row * event_lanes + lane - result_lanes];
   };
 
-  using Times = std::vector<Latency>;  // one for each row
-  std::array<Times, reg::kCount> state;
+  // One for each row. All of a block lie in one piece of memory, since blocks are many and small.
+  using Times = std::span<Latency>;
+  enum Scratch : std::size_t { Complete, Dispatched, Addressed, Ready, Later, Registers };
+  const auto cells = std::make_unique_for_overwrite<Latency[]>((Registers + reg::kCount) * rows);
+  const auto times_at = [&](std::size_t at) { return Times(cells.get() + at * rows, rows); };
+  const auto state = [&](std::size_t number) { return times_at(Registers + number); };
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    state[inputs[i]].assign(rows, kNever);
-    state[inputs[i]][1 + i] = 0;
+    std::ranges::fill(state(inputs[i]), kNever);
+    state(inputs[i])[1 + i] = 0;
   }
-  const auto join_times = [](Times& into, const Times& from) {
+  const auto join_times = [](Times into, Times from) {
     for (std::size_t row = 0; row < into.size(); ++row) into[row] = std::max(into[row], from[row]);
   };
-  const auto later = [](Times times, std::uint32_t by_cycles) {
-    for (Latency& time : times) {
-      if (time != kNever) time += static_cast<Latency>(by_cycles * kUnitsPerCycle);
+  const auto later = [&](Times times, std::uint32_t by_cycles) {
+    const Times moved = times_at(Later);
+    for (std::size_t row = 0; row < rows; ++row) {
+      const Latency by = times[row] != kNever ? static_cast<Latency>(by_cycles * kUnitsPerCycle) : 0;
+      moved[row] = times[row] + by;
     }
-    return times;
+    return moved;
   };
-  const auto write_lane = [&map, &cell](std::size_t lane, const Times& times, std::size_t instruction) {
+  const auto write_lane = [&map, &cell](std::size_t lane, Times times, std::size_t instruction) {
     for (std::size_t row = 0; row < times.size(); ++row) {
       Latency& latency = cell(row, lane);
       latency = std::max(latency, times[row]);
@@ -425,16 +431,18 @@ BlockTiming::Map BlockTiming::map_of(std::span<const PlacedInstruction> block, s
 
   std::size_t load = 0, branch = 0, store = 0;
   std::array<std::uint8_t, reg::kCount> writer{};
-  Times complete(rows, kNever);  // all before the instruction
+  const Times complete = times_at(Complete), dispatched = times_at(Dispatched), addressed = times_at(Addressed),
+              ready = times_at(Ready);
+  std::ranges::fill(complete, kNever);  // all before the instruction
+  std::ranges::fill(dispatched, kNever);
   complete[0] = 0;
   for (std::size_t i = 0; i < block.size(); ++i) {
     const InstructionShape& shape = block[i].shape;
-    Times dispatched(rows, kNever);
     dispatched[0] = offsets[i];
-    Times addressed = dispatched;
-    each_register(shape.address, [&](std::uint8_t number) { join_times(addressed, state[number]); });
-    Times ready = dispatched;
-    each_register(shape.reads | costs[i].false_reads, [&](std::uint8_t number) { join_times(ready, state[number]); });
+    std::ranges::copy(dispatched, addressed.begin());
+    each_register(shape.address, [&](std::uint8_t number) { join_times(addressed, state(number)); });
+    std::ranges::copy(dispatched, ready.begin());
+    each_register(shape.reads | costs[i].false_reads, [&](std::uint8_t number) { join_times(ready, state(number)); });
     if (shape.loads != 0) {
       join_times(ready, later(addressed, costs[i].load));
       for (unsigned k = 0; k < shape.loads; ++k, ++load) {
@@ -443,15 +451,15 @@ BlockTiming::Map BlockTiming::map_of(std::span<const PlacedInstruction> block, s
       }
     }
     if (shape.stores != 0) {
-      Times stored = later(ready, data_cycles(costs[i]));
+      const Times stored = later(ready, data_cycles(costs[i]));
       join_times(stored, addressed);
       const std::size_t lane = result_lanes + loads + branches + store++;
       write_lane(lane, stored, i);
       write_lane(lane + stores, complete, i);
     }
-    const Times result = later(std::move(ready), costs[i].latency);
+    const Times result = later(ready, costs[i].latency);
     each_register(shape.writes, [&](std::uint8_t number) {
-      state[number] = result;
+      std::ranges::copy(result, state(number).begin());
       writer[number] = static_cast<std::uint8_t>(i);
     });
     if (shape.branch != BranchKind::None) write_lane(result_lanes + loads + branch++, result, i);
@@ -462,7 +470,7 @@ BlockTiming::Map BlockTiming::map_of(std::span<const PlacedInstruction> block, s
     if (shape.stores != 0) join_times(complete, later(addressed, 1));
   }
   write_lane(0, complete, block.size() - 1);
-  for (std::size_t i = 0; i < outputs.size(); ++i) write_lane(1 + i, state[outputs[i]], writer[outputs[i]]);
+  for (std::size_t i = 0; i < outputs.size(); ++i) write_lane(1 + i, state(outputs[i]), writer[outputs[i]]);
   return map;
 }
 
