@@ -62,7 +62,7 @@ Collector::Collector(RecordingSink& sink, const session::RecordingConfig& config
       quiet_(quiet),
       watch_(std::move(watch)),
       now_(std::move(now)),
-      buffer_(session::kMaxDatagram) {}
+      buffer_(std::make_unique_for_overwrite<std::byte[]>(session::kMaxDatagram)) {}
 
 ProgramEnd Collector::run(const Launched& launched, OwnSignals& signals) {
   const Clock::time_point start = now_();
@@ -106,10 +106,10 @@ void Collector::receive_rest(int socket) {
 bool Collector::receive_all(int socket, std::chrono::milliseconds longest) {
   const Clock::time_point until = now_() + longest;
   do {
-    const ssize_t length = recv(socket, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    const ssize_t length = recv(socket, buffer_.get(), session::kMaxDatagram, MSG_DONTWAIT);
     if (length < 0 && errno == EINTR) continue;
     if (length <= 0) return true;
-    const auto datagram = std::span(buffer_).first(static_cast<std::size_t>(length));
+    const auto datagram = std::span(buffer_.get(), static_cast<std::size_t>(length));
     const auto decoded = session::decode_datagram(datagram, [this](Message&& m) { receive(std::move(m)); });
     if (!decoded && !std::exchange(complained_, true)) say(decoded.error());
   } while (now_() < until);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -88,7 +89,7 @@ class Collector {
   bool quiet_;
   std::function<void(const Progress&)> watch_;
   Now now_;
-  std::vector<std::byte> buffer_;
+  std::unique_ptr<std::byte[]> buffer_;  // for a datagram; as much of it is touched as they are long
   bool complained_ = false;
   bool ran_ = false;
   Progress progress_;
