@@ -14,10 +14,9 @@ file(WRITE "${usr}/share/lintian/overrides/zeroskid"
 "# The project has no mail address; who distributes the package gives one (-DCPACK_PACKAGE_CONTACT).
 zeroskid: bogus-mail-host *
 zeroskid: bogus-mail-host-in-debian-changelog *
-# Both programs hold their libraries: loading six of them is a hundred page faults in each process of a program.
-zeroskid: embedded-library * [usr/bin/zeroskid]
-# It lies where no program that it shows does.
-zeroskid: hardening-no-pie [usr/bin/zeroskid]
-# A static program that lies anywhere (-static-pie), no library.
-zeroskid: shared-library-lacks-prerequisites [usr/libexec/zeroskid/zeroskid-run]
+# The programs hold their libraries: loading six of them is a hundred page faults in each process of a program.
+zeroskid: embedded-library *
+# They lie where no program that they show does, and those that start often need no dynamic loader.
+zeroskid: hardening-no-pie *
+zeroskid: statically-linked-binary *
 ")

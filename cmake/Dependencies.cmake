@@ -7,7 +7,7 @@ find_path(PFM_INCLUDE_DIR perfmon/pfmlib.h REQUIRED)
 find_path(LIBDW_INCLUDE_DIR elfutils/libdwfl.h REQUIRED)
 # To load and relocate nine shared libraries was a third of a short command. So archives are linked where there are
 # some.
-foreach(name dw elf bz2 zstd lzma z iberty)
+foreach(name dw elf bz2 zstd lzma z iberty pfm)
   find_library(ARCHIVE_${name} NAMES lib${name}.a ${name} REQUIRED)
 endforeach()
 set(libdw_archives ${ARCHIVE_dw} ${ARCHIVE_elf} ${ARCHIVE_bz2})

@@ -1,5 +1,5 @@
-# bin/zeroskid and its short name zs, libexec/zeroskid/zeroskid-run, and the pages.
-# zeroskid finds zeroskid-run from its own place: beside it in a build folder, ../libexec/zeroskid when installed.
+# bin/zeroskid and its short name zs, zeroskid-run and zeroskid-dynamic in libexec/zeroskid, and the pages.
+# zeroskid finds those from its own place: beside it in a build folder, ../libexec/zeroskid when installed.
 
 if(TARGET zeroskid)
   install(TARGETS zeroskid RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -8,7 +8,7 @@ if(TARGET zeroskid)
     message(STATUS \"Link: \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/zs -> zeroskid\")")
 endif()
 if(TARGET zeroskid-run)
-  install(TARGETS zeroskid-run RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/zeroskid)
+  install(TARGETS zeroskid-run zeroskid-dynamic RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/zeroskid)
 endif()
 install(DIRECTORY ${zeroskid_pages}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.gz")
 install(FILES ${zeroskid_pages}/completions/zeroskid.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions

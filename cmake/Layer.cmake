@@ -103,28 +103,40 @@ endfunction()
 
 # zeroskid is what people call; zeroskid-run is the small host that a profiled program lives in (and that an
 # execve of that program starts anew, so it must load fast: no libdw, no argument parser).
+#
+# zeroskid-dynamic is zeroskid where a library has to be opened: libdw's, which asks debuginfod.
 function(programs)
   program(zeroskid-run session/zeroskid_run_main.cc zs_session)
-  program(zeroskid     cli/zeroskid_main.cc         zs_cli -static-libstdc++ -static-libgcc)
+  program(zeroskid     cli/zeroskid_main.cc         zs_cli)
+  program(zeroskid-dynamic cli/zeroskid_main.cc     zs_cli -static-libstdc++ -static-libgcc)
   program(zeroskid-pages cli/pages_main.cc          zs_cli)  # runs while building: man pages and completions
   if(NOT ZEROSKID_SANITIZE)  # whose start is their own
-    target_link_options(zeroskid-run PRIVATE LINKER:-e,zs_start -static-pie)
+    target_link_options(zeroskid-run PRIVATE LINKER:-e,zs_start)
+    link_static(zeroskid-run 0x501000000000)  # apart: zeroskid may be the program that runs in it
+    link_static(zeroskid 0x508000000000)
+    link_at_fixed_address(zeroskid-dynamic 0x508000000000)
   endif()
-  link_at_fixed_address(zeroskid)
   name_commit(zeroskid)
-  static_program()
+  name_commit(zeroskid-dynamic)
 endfunction()
 
-# zeroskid as the archive of tools/package has it: static, so that it runs whatever libraries a machine has.
-function(static_program)
-  if(ZEROSKID_SANITIZE)
-    return()
-  endif()
-  add_executable(zeroskid-static EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/src/cli/zeroskid_main.cc
-                 ${CMAKE_SOURCE_DIR}/cmake/linked_libraries.cc)
-  target_link_libraries(zeroskid-static PRIVATE zs_cli pfm)
-  target_link_options(zeroskid-static PRIVATE -static-pie)
-  name_commit(zeroskid-static)
+# A dynamic loader is a tenth of what a short command takes, and the program runs whatever libraries a machine has. Calls of
+# functions that are nowhere, which nothing makes, do not reach 0 from the fixed address: those of libstdc++ go with their
+# callers (--gc-sections), and others reach what is there. Exceptions need --eh-frame-hdr, since the start files are not those of
+# static programs.
+function(link_static TARGET ADDRESS)
+  link_at_fixed_address(${TARGET} ${ADDRESS})
+  target_sources(${TARGET} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/static_program.cc)
+  target_link_options(${TARGET} PRIVATE -static
+                      LINKER:--eh-frame-hdr,--gc-sections,-u,__cxa_finalize,-u,__call_tls_dtors,-u,__pthread_unwind)
+  foreach(name _dl_relocate_static_pie __pthread_initialize_minimal __mq_notify_fork_subprocess __timer_fork_subprocess
+          __nss_database_fork_prepare_parent __nss_database_fork_subprocess ZSTD_trace_compress_begin ZSTD_trace_compress_end
+          ZSTD_trace_decompress_begin ZSTD_trace_decompress_end)
+    target_link_options(${TARGET} PRIVATE LINKER:--defsym=${name}=zs_nothing)
+  endforeach()
+  foreach(name dlopen dlsym dlclose dlerror)  # libdw's
+    target_link_options(${TARGET} PRIVATE LINKER:--wrap=${name},--defsym=__wrap_${name}=zs_nothing)
+  endforeach()
 endfunction()
 
 # TARGET knows which commit it was built from (cli/version.h). Asked at every build; compiled anew only when it changed.
@@ -142,17 +154,13 @@ endfunction()
 
 # Pointers in tables of constants are then right in the file, so that a process needs to write none of those pages when it starts.
 # It is compiled position-independent all the same, and lies where the kernel puts programs (src/engine/memory/layout.h), away
-# from the low addresses that doctor tries to reserve; so the start files of position-independent programs are needed. Sanitizers
-# want to choose the place.
-function(link_at_fixed_address TARGET)
-  if(ZEROSKID_SANITIZE)
-    return()
-  endif()
+# from the low addresses that doctor tries to reserve; so the start files of position-independent programs are needed.
+function(link_at_fixed_address TARGET ADDRESS)
   foreach(name Scrt1.o crti.o crtbeginS.o crtendS.o crtn.o)
     execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${name} OUTPUT_VARIABLE ${name}
                     OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   endforeach()
-  target_link_options(${TARGET} PRIVATE -no-pie -nostartfiles LINKER:-Ttext-segment=0x508000000000,--no-relax
+  target_link_options(${TARGET} PRIVATE -no-pie -nostartfiles LINKER:-Ttext-segment=${ADDRESS},--no-relax
                       ${Scrt1.o} ${crti.o} ${crtbeginS.o})
   target_link_libraries(${TARGET} PRIVATE ${crtendS.o} ${crtn.o})
 endfunction()

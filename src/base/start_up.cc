@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
@@ -54,9 +55,13 @@ void use_large_heap_pages() {
 
 void zs_populate_image() {
   const std::uint64_t bias = zs::own_bias();
+  std::uint64_t constants_end = 0;
   for (const Elf64_Phdr& it : zs::own_segments()) {
-    const std::uint64_t start = it.p_vaddr + bias;
-    if (it.p_type == PT_LOAD && (it.p_flags & PF_W) != 0) zs::populate(start, start + it.p_memsz);
+    if (it.p_type == PT_GNU_RELRO) constants_end = it.p_vaddr + it.p_memsz;
+  }
+  for (const Elf64_Phdr& it : zs::own_segments()) {
+    if (it.p_type == PT_LOAD && (it.p_flags & PF_W) != 0)
+      zs::populate(bias + std::max(it.p_vaddr, constants_end), bias + it.p_vaddr + it.p_memsz);
   }
 }
 

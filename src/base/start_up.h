@@ -5,9 +5,8 @@
 namespace zs {
 
 /// What malloc gives out first. At the beginning of main(); what comes before it has its own: zs_start, the entry of
-/// zeroskid-run, makes the data of its file present, nearly all of which is written to when it is relocated, and goes
-/// on as C programs start. Code is not asked for: of both programs a run uses a small part, and the kernel maps sixteen
-/// pages of a file at each fault.
+/// zeroskid-run, makes the data of its file present that is not constant, and goes on as C programs start. Code is not
+/// asked for: of both programs a run uses a small part, and the kernel maps sixteen pages of a file at each fault.
 void populate_heap();
 
 /// What malloc gives out from here on lies in large pages, where the host has some: one fault for 2 MiB. For a process

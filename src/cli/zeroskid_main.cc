@@ -1,9 +1,11 @@
 // zeroskid: chooses the verb. What each does is in its own file.
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -15,6 +17,7 @@
 #include "cli/command/verbs.h"
 #include "cli/costs/costs.h"
 #include "cli/pages/questions.h"
+#include "cli/run/launch.h"
 #include "cli/version.h"
 
 namespace zs::cli {
@@ -71,7 +74,16 @@ void fill_standard_streams() {
   }
 }
 
+/// libdw asks the servers of debuginfod through a library, which a static program cannot open.
+void become_dynamic(char** argv) {
+  const char* const servers = std::getenv("DEBUGINFOD_URLS");
+  const bool is_dynamic = getauxval(AT_BASE) != 0;
+  if (is_dynamic || servers == nullptr || *servers == '\0') return;
+  if (const std::string other = find_own_program("zeroskid-dynamic"); !other.empty()) execv(other.c_str(), argv);
+}
+
 int run(int argc, char** argv) {
+  become_dynamic(argv);
   fill_standard_streams();
   if (argc < 2) {
     write_all(STDERR_FILENO, help_page());

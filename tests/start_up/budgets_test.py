@@ -83,7 +83,7 @@ class Budgets(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("perf"), "needs perf")
     def test_page_faults(self):
-        self.check(self.faults, {("/bin/true",): 300, GIT: 380, PYTHON: 640, FORKS: 500})
+        self.check(self.faults, {("/bin/true",): 255, GIT: 360, PYTHON: 610, FORKS: 465})
 
     @unittest.skipUnless(shutil.which("strace"), "needs strace")
     def test_system_calls(self):
@@ -101,8 +101,8 @@ class Budgets(unittest.TestCase):
         for _ in range(2):
             self.run_in_folder(*self.tool(*shell))
         runs, collector = pages(*self.tool(*shell))
-        self.assertLessEqual(runs - pages(*shell)[0], 3600)
-        self.assertLessEqual(collector, 2000)
+        self.assertLessEqual(runs - pages(*shell)[0], 2100)
+        self.assertLessEqual(collector, 1350)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 #include "cli/events/pfm_names.h"
 
+#include <perfmon/pfmlib.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <utility>
 
 #include "arch/msrs.h"
-#include "cli/events/pfm_library.h"
 
 namespace zs::cli {
 namespace {
@@ -53,10 +54,10 @@ bool is_attribute(std::string_view segment) {
                      [&](std::string_view name) { return arch::equal_case_blind(name, segment); });
 }
 
-std::optional<std::uint64_t> encoded(const PfmLibrary& pfm, const arch::CpuModel& cpu, const std::string& spelling) {
+std::optional<std::uint64_t> encoded(const arch::CpuModel& cpu, const std::string& spelling) {
   std::uint64_t* codes = nullptr;
   int count = 0;
-  if (pfm.get_event_encoding(spelling.c_str(), PFM_PLM3, nullptr, nullptr, &codes, &count) != PFM_SUCCESS)
+  if (pfm_get_event_encoding(spelling.c_str(), PFM_PLM3, nullptr, nullptr, &codes, &count) != PFM_SUCCESS)
     return std::nullopt;
   const std::optional<std::uint64_t> config = count > 0 ? std::optional(codes[0] & config_bits(cpu)) : std::nullopt;
   std::free(codes);
@@ -70,24 +71,23 @@ PfmNames::PfmNames() {
   constexpr const char* kSwitch = "LIBPFM_ENCODE_INACTIVE";
   const bool was_set = std::getenv(kSwitch) != nullptr;
   if (!was_set) setenv(kSwitch, "1", 0);
-  pfm_ = PfmLibrary::get();
-  if (pfm_ != nullptr && pfm_->initialize() != PFM_SUCCESS) pfm_ = nullptr;
+  started_ = pfm_initialize() == PFM_SUCCESS;
   if (!was_set) unsetenv(kSwitch);
 }
 
 PfmNames::~PfmNames() {
-  if (pfm_ != nullptr) pfm_->terminate();
+  if (started_) pfm_terminate();
 }
 
 std::optional<std::uint64_t> PfmNames::config_of(const arch::CpuModel& cpu, std::string_view name) const {
   const Processor* processor = processor_of(cpu);
-  if (pfm_ == nullptr || processor == nullptr) return std::nullopt;
+  if (!started_ || processor == nullptr) return std::nullopt;
   for (std::string_view rest = name; !rest.empty();) {
     const std::size_t end = std::min(rest.find(':'), rest.size());
     if (rest.size() != name.size() && is_attribute(rest.substr(0, end))) return std::nullopt;
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  return encoded(*pfm_, cpu, processor->prefix + std::string(name));
+  return encoded(cpu, processor->prefix + std::string(name));
 }
 
 std::vector<PfmEvent> PfmNames::events(const arch::CpuModel& cpu) const {
@@ -95,25 +95,25 @@ std::vector<PfmEvent> PfmNames::events(const arch::CpuModel& cpu) const {
   const Processor* processor = processor_of(cpu);
   pfm_pmu_info_t pmu{};
   pmu.size = sizeof pmu;
-  if (pfm_ == nullptr || processor == nullptr || pfm_->get_pmu_info(processor->pmu, &pmu) != PFM_SUCCESS) return events;
-  for (int index = pmu.first_event; index != -1; index = pfm_->get_event_next(index)) {
+  if (!started_ || processor == nullptr || pfm_get_pmu_info(processor->pmu, &pmu) != PFM_SUCCESS) return events;
+  for (int index = pmu.first_event; index != -1; index = pfm_get_event_next(index)) {
     pfm_event_info_t event{};
     event.size = sizeof event;
-    if (pfm_->get_event_info(index, PFM_OS_NONE, &event) != PFM_SUCCESS) continue;
+    if (pfm_get_event_info(index, PFM_OS_NONE, &event) != PFM_SUCCESS) continue;
     bool has_umasks = false;
     for (int i = 0; i < event.nattrs; ++i) {
       pfm_event_attr_info_t attribute{};
       attribute.size = sizeof attribute;
-      if (pfm_->get_event_attr_info(index, i, PFM_OS_NONE, &attribute) != PFM_SUCCESS) continue;
+      if (pfm_get_event_attr_info(index, i, PFM_OS_NONE, &attribute) != PFM_SUCCESS) continue;
       if (attribute.type != PFM_ATTR_UMASK) continue;
       has_umasks = true;
-      const auto config = encoded(*pfm_, cpu, std::string(processor->prefix) + event.name + ":" + attribute.name);
+      const auto config = encoded(cpu, std::string(processor->prefix) + event.name + ":" + attribute.name);
       if (!config) continue;
       events.push_back({std::string(event.name) + "." + attribute.name, *config,
                         attribute.desc != nullptr ? attribute.desc : event.desc});
     }
     if (has_umasks) continue;
-    if (const auto config = encoded(*pfm_, cpu, std::string(processor->prefix) + event.name))
+    if (const auto config = encoded(cpu, std::string(processor->prefix) + event.name))
       events.push_back({event.name, *config, event.desc});
   }
   return events;

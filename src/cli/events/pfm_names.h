@@ -12,8 +12,6 @@
 
 namespace zs::cli {
 
-struct PfmLibrary;
-
 struct PfmEvent {
   std::string name;          // EVENT.UMASK, or EVENT where there is no umask; capitals, as libpfm4 spells it
   std::uint64_t config = 0;  // EVENT, UMASK, E, ANY, INV, CMASK
@@ -35,7 +33,7 @@ class PfmNames : public session::EventNames {
   std::vector<PfmEvent> events(const arch::CpuModel& cpu) const;
 
  private:
-  const PfmLibrary* pfm_ = nullptr;  // null: libpfm4 is not there, or does not start
+  bool started_ = false;
 };
 
 /// parse_events with libpfm4's names. They are asked only where our own tables do not know a name, and libpfm4 is

@@ -23,6 +23,7 @@ namespace zs::cli {
 namespace {
 
 constexpr int kSocketBufferBytes = 4 << 20;
+constexpr const char* kFolders[] = {"/", "/../libexec/zeroskid/"};  // of our other programs, from this one's
 
 Error system_error(const std::string& what) { return {what + ": " + std::strerror(errno), ""}; }
 
@@ -76,6 +77,14 @@ bool executable(const std::string& path) { return access(path.c_str(), X_OK) == 
 
 }  // namespace
 
+std::string find_own_program(const std::string& name) {
+  for (const char* folder : kFolders) {
+    std::string place = folder_of_this_executable().append(folder).append(name);
+    if (executable(place)) return place;
+  }
+  return "";
+}
+
 Result<std::string> find_runner() {
   if (access("/proc/self/exe", F_OK) != 0) {
     return Error{"/proc is not mounted here: it says where programs, and zeroskid itself, are",
@@ -86,13 +95,11 @@ Result<std::string> find_runner() {
     return Error{std::string("$ZEROSKID_RUN is ") + named + ": " + std::strerror(errno),
                  "unset it, or name zeroskid-run"};
   }
-  const std::string here = folder_of_this_executable();
-  const std::string places[] = {here + "/zeroskid-run", here + "/../libexec/zeroskid/zeroskid-run"};
-  for (const std::string& place : places) {
-    if (executable(place)) return place;
-  }
-  return Error{"zeroskid-run, which programs run in, is neither " + places[0] + " nor " + places[1],
-               "install zeroskid again, or name the file in $ZEROSKID_RUN"};
+  const std::string name = "zeroskid-run", here = folder_of_this_executable();
+  if (std::string place = find_own_program(name); !place.empty()) return place;
+  return Error{
+      name + ", which programs run in, is neither " + here + kFolders[0] + name + " nor " + here + kFolders[1] + name,
+      "install zeroskid again, or name the file in $ZEROSKID_RUN"};
 }
 
 Result<Launched> launch(session::RecordingConfig config, const std::string& runner, const std::string& program,

@@ -19,7 +19,9 @@ struct Launched {
   int socket = -1;  // the collector's end; SOCK_SEQPACKET; the caller closes it
 };
 
-/// The path of zeroskid-run: $ZEROSKID_RUN, or beside this executable, or in ../libexec/zeroskid.
+/// The path of another program of zeroskid's: beside this executable, or in ../libexec/zeroskid; "": it is not there.
+std::string find_own_program(const std::string& name);
+/// The path of zeroskid-run: $ZEROSKID_RUN, or where it is by that.
 Result<std::string> find_runner();
 
 /// config   its first_private_fd is moved to where the limits on descriptors ask for it
