@@ -56,6 +56,7 @@ Outcome mprotect(GuestKernel& kernel, const CallArguments& made) {
 }
 
 Outcome pkey_alloc(GuestKernel& kernel, const CallArguments& made) {
+  StoreKey::instance().leave_others();
   const long key = kernel.host.call(made);
   auto* const area = reinterpret_cast<std::byte*>(&kernel.run.context) + kXsaveOffset;
   if (!is_error(key)) StoreKey::instance().give_in(area, key, made.u(1));
@@ -63,6 +64,7 @@ Outcome pkey_alloc(GuestKernel& kernel, const CallArguments& made) {
 }
 
 Outcome pkey_free(GuestKernel& kernel, const CallArguments& made) {
+  StoreKey::instance().leave_others();
   return {StoreKey::instance().is(made.i32(0)) ? -EINVAL : kernel.host.call(made)};
 }
 

@@ -34,6 +34,7 @@
 #include "engine/kernel/restartable_sequences.h"
 #include "engine/kernel/signal_entry.h"
 #include "engine/kernel/syscall_window.h"
+#include "engine/memory/store_key.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
@@ -380,6 +381,7 @@ void Signals::become_program(std::uint64_t mask, const stack_t& alternate) {
 }
 
 void Signals::go_on_natively() {
+  StoreKey::instance().leave_others();
   for_each_handled([&](int signal) { real_sigaction(signal, (*run_.thread->process->actions)[signal]); });
   become_program(run_.thread->mask, run_.thread->alternate);
   __builtin_unreachable();

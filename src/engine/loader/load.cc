@@ -175,7 +175,6 @@ Result<void> write_stack(const ProgramPlan& plan, LoadedProgram& program, std::u
     errno = 0;
     return getauxval(type) != 0 || errno == 0;
   };
-  const auto id = [](long number) { return static_cast<std::uint64_t>(raw_syscall(number)); };
   if (vdso != 0) entry(AT_SYSINFO_EHDR, vdso);
   if (ours(kAtMinSigStackSize) != 0) entry(kAtMinSigStackSize, ours(kAtMinSigStackSize));
   entry(AT_HWCAP, kernel_hwcap());
@@ -187,10 +186,10 @@ Result<void> write_stack(const ProgramPlan& plan, LoadedProgram& program, std::u
   entry(AT_BASE, plan.interpreter.empty() ? 0 : program.interpreter_bias);
   entry(AT_FLAGS, 0);
   entry(AT_ENTRY, program.program_entry);
-  entry(AT_UID, id(SYS_getuid));
-  entry(AT_EUID, id(SYS_geteuid));
-  entry(AT_GID, id(SYS_getgid));
-  entry(AT_EGID, id(SYS_getegid));
+  entry(AT_UID, ours(AT_UID));
+  entry(AT_EUID, ours(AT_EUID));
+  entry(AT_GID, ours(AT_GID));
+  entry(AT_EGID, ours(AT_EGID));
   entry(AT_SECURE, 0);
   entry(AT_RANDOM, random_at);
   if (is_given(AT_HWCAP2)) entry(AT_HWCAP2, ours(AT_HWCAP2));

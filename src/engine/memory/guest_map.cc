@@ -164,6 +164,7 @@ long GuestMap::mprotect(std::uint64_t address, std::uint64_t length, int prot) {
 }
 
 long GuestMap::pkey_mprotect(std::uint64_t address, std::uint64_t length, int prot, int pkey) {
+  StoreKey::instance().leave_others();
   return StoreKey::instance().is(pkey) ? -EINVAL : change_protection(address, length, prot, pkey);
 }
 

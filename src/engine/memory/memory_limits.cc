@@ -21,6 +21,7 @@ bool may_raise_hard_limits() {
 void MemoryLimits::lift() {
   for (std::size_t i = 0; i < limits_.size(); ++i) {
     raw_syscall(SYS_prlimit64, 0, kResources[i], nullptr, &limits_[i]);
+    if (limits_[i].rlim_cur == RLIM_INFINITY) continue;
     constexpr rlimit kNone{RLIM_INFINITY, RLIM_INFINITY};
     const rlimit highest{limits_[i].rlim_max, limits_[i].rlim_max};
     if (limits_[i].rlim_max == RLIM_INFINITY || is_error(raw_syscall(SYS_prlimit64, 0, kResources[i], &kNone, nullptr)))

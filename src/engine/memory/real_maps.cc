@@ -12,17 +12,15 @@
 namespace zs::engine {
 
 std::string read_whole_file(const char* path) {
-  std::string text;
   const long fd = raw_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-  if (is_error(fd)) return text;
-  constexpr std::size_t kPiece = std::size_t{8} << 10;
-  for (std::size_t used = 0;;) {
-    text.resize(used + kPiece);
-    const long got = raw_syscall(SYS_read, fd, text.data() + used, kPiece);
-    used += got > 0 ? static_cast<std::size_t>(got) : 0;
-    text.resize(used);
-    if (got <= 0) break;
+  if (is_error(fd)) return {};
+  std::string text(std::size_t{8} << 10, '\0');
+  std::size_t used = 0;
+  for (long got; (got = raw_syscall(SYS_read, fd, text.data() + used, text.size() - used)) > 0;) {
+    used += static_cast<std::size_t>(got);
+    if (used == text.size()) text.resize(2 * used);
   }
+  text.resize(used);
   raw_syscall(SYS_close, fd);
   return text;
 }

@@ -25,7 +25,6 @@ long take_last_key() {
   for (long key = 1; key < kKeys && last + 1 == key; ++key) {
     if (raw_syscall(SYS_pkey_alloc, 0, 0) == key) last = key;
   }
-  for (long key = 1; key < last; ++key) raw_syscall(SYS_pkey_free, key);
   return last;
 }
 
@@ -49,6 +48,10 @@ StoreKey::StoreKey() {
 long StoreKey::protect(AddressRange range, int protection) const {
   if (!there()) return raw_syscall(SYS_mprotect, range.start, range.size(), protection);
   return raw_syscall(SYS_pkey_mprotect, range.start, range.size(), protection, number_);
+}
+
+void StoreKey::leave_others() const {
+  for (; next_other_ < number_; ++next_other_) raw_syscall(SYS_pkey_free, next_other_);
 }
 
 void StoreKey::close_in(std::byte* area) const {

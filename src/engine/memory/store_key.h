@@ -21,6 +21,8 @@ class StoreKey {
   bool there() const { return number_ > 0; }
   /// Whether the program, which has not allocated it, names it.
   bool is(long number) const { return there() && number == number_; }
+  /// The program is about to use keys: those that had to be taken before the last one are free again.
+  void leave_others() const;
   /// As mprotect(2); with the key, where there is one.
   long protect(AddressRange range, int protection) const;
   /// In the state that the program goes on with, as XSAVE has it at `area`.
@@ -42,6 +44,7 @@ class StoreKey {
   std::uint32_t all_in(const std::byte* area) const;
 
   long number_ = 0;
+  mutable long next_other_ = 1;  // the lowest that is still held
   std::uint32_t rights_at_ = 0;  // in the area; 0: the processor has no keys
   std::uint32_t initial_ = 0;
 };

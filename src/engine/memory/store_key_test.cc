@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <array>
 #include <csignal>
@@ -40,6 +42,16 @@ TEST(StoreKey, KeepsTheProgramFromStoringAndNotFromLoading) {
       },
       testing::KilledBySignal(SIGSEGV), "");
   munmap(const_cast<int*>(page), kPageSize);
+}
+
+TEST(StoreKey, LeavesTheProgramTheOthers) {
+  const StoreKey& key = StoreKey::instance();
+  if (!key.there()) GTEST_SKIP() << "the processor has no protection keys, or the kernel gives none";
+  key.leave_others();
+  const long first = syscall(SYS_pkey_alloc, 0, 0);
+  EXPECT_EQ(first, 1);
+  EXPECT_FALSE(key.is(first));
+  EXPECT_EQ(syscall(SYS_pkey_free, first), 0);
 }
 
 TEST(StoreKey, LeavesWhatElseTheProgramHasSet) {

@@ -16,23 +16,21 @@ CodeCache::CodeCache(std::uint64_t base, std::size_t code_bytes, const Untouched
       untouched_(untouched),
       trace_(layout_.guard, layout_.slots, layout_.notes),
       direct_table_(untouched, layout_.direct_notes, layout_.direct_miss()) {
-  const auto map = [](std::uint64_t start, std::uint64_t end, int protection) {
-    const long result = raw_syscall(SYS_mmap, start, end - start, protection,
-                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-    CHECK(result == static_cast<long>(start));
+  // One mapping, of which the code (CodeSpace), slots and notes are opened as they are needed.
+  const long result = raw_syscall(SYS_mmap, layout_.context, layout_.end - layout_.context, PROT_NONE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+  CHECK(result == static_cast<long>(layout_.context));
+  const auto open = [](std::uint64_t start, std::uint64_t end) {
+    CHECK(raw_syscall(SYS_mprotect, start, end - start, PROT_READ | PROT_WRITE) == 0);
   };
-  const auto map_ours = [&map](std::uint64_t start, std::uint64_t end, int protection) {
-    map(start, end, protection);
+  const auto open_ours = [](std::uint64_t start, std::uint64_t end, int protection) {
     CHECK(StoreKey::instance().protect({start, end}, protection) == 0);
   };
-  map(layout_.context, layout_.hashed_tables, PROT_READ | PROT_WRITE);
-  map_ours(layout_.hashed_tables, layout_.hashed_tables + HashedTables::kBytes, PROT_READ | PROT_WRITE);
-  map(trace_.begin(), trace_.end(), PROT_READ | PROT_WRITE);
-  map(layout_.guard, layout_.guard + TraceBuffer::kGuardBytes, PROT_NONE);
-  map_ours(layout_.stubs, layout_.code, PROT_READ | PROT_WRITE | PROT_EXEC);
-  map(layout_.code, layout_.code_end, PROT_NONE);       // until there is code (CodeSpace)
-  map(layout_.slots, layout_.direct_notes, PROT_NONE);  // until they are needed
-  map_ours(layout_.direct_notes, layout_.end, PROT_READ | PROT_WRITE);
+  open(layout_.context, layout_.hashed_tables);
+  open_ours(layout_.hashed_tables, layout_.hashed_tables + HashedTables::kBytes, PROT_READ | PROT_WRITE);
+  open(trace_.begin(), trace_.end());
+  open_ours(layout_.stubs, layout_.code, PROT_READ | PROT_WRITE | PROT_EXEC);
+  open_ours(layout_.direct_notes, layout_.end, PROT_READ | PROT_WRITE);
   // Translations of a large program are spread over megabytes: small pages would miss the instruction TLB all the time.
   raw_syscall(SYS_madvise, layout_.stubs, layout_.code_end - layout_.stubs, MADV_HUGEPAGE);
 }
