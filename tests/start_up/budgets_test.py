@@ -87,7 +87,7 @@ class Budgets(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("strace"), "needs strace")
     def test_system_calls(self):
-        self.check(self.calls, {("/bin/true",): 360, GIT: 450, PYTHON: 520, FORKS: 720})
+        self.check(self.calls, {("/bin/true",): 360, GIT: 450, PYTHON: 520, FORKS: 530})
 
     def test_pages_that_are_present(self):
         """Those of a shell's process, and of the collector."""

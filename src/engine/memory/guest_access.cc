@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "engine/memory/guest_map.h"
 #include "engine/memory/layout.h"
@@ -62,6 +63,43 @@ std::size_t transfer(Direction direction, std::uint64_t address, void* local, st
   return done;
 }
 
+/// Reads here and there in a few pages: of each as much at once as there is.
+class PageReader {
+ public:
+  /// The bytes from `address` to the end of its page; none, if they cannot be read.
+  std::string_view from(std::uint64_t address) {
+    if (address - start_ >= bytes_) {
+      const std::uint64_t page = page_down(address);
+      start_ = is_out_of_reach(page) ? address : page;
+      bytes_ = read_guest(start_, piece_, page + kPageSize - start_);
+    }
+    return std::string_view(piece_, bytes_).substr(std::min(address - start_, bytes_));
+  }
+  std::optional<std::uint64_t> pointer(std::uint64_t address) {
+    std::uint64_t value;
+    const std::string_view bytes = from(address);
+    if (bytes.size() < sizeof value) return read_guest_value<std::uint64_t>(address);
+    std::memcpy(&value, bytes.data(), sizeof value);
+    return value;
+  }
+  /// As read_guest_string().
+  long string(std::uint64_t address, std::size_t limit, std::string& out) {
+    out.clear();
+    while (out.size() < limit) {
+      const std::string_view bytes = from(address + out.size()).substr(0, limit - out.size());
+      if (bytes.empty()) return -EFAULT;
+      const std::size_t nul = bytes.find('\0');
+      out.append(bytes.substr(0, nul));
+      if (nul != bytes.npos) return 0;
+    }
+    return -ENAMETOOLONG;
+  }
+
+ private:
+  char piece_[kPageSize];
+  std::uint64_t start_ = 0, bytes_ = 0;
+};
+
 }  // namespace
 
 void keep_guest_access_from_tool(const GuestMap& map) { programs = &map; }
@@ -81,32 +119,20 @@ std::size_t write_guest(std::uint64_t address, const void* in, std::size_t lengt
 }
 
 long read_guest_string(std::uint64_t address, std::size_t limit, std::string& out) {
-  out.clear();
-  char piece[kPageSize];
-  while (out.size() < limit) {
-    const std::uint64_t at = address + out.size();
-    const std::size_t wanted = std::min<std::size_t>(limit - out.size(), kPageSize - (at & (kPageSize - 1)));
-    const std::size_t got = read_guest(at, piece, wanted);
-    if (const void* nul = std::memchr(piece, 0, got)) {
-      out.append(piece, static_cast<std::size_t>(static_cast<const char*>(nul) - piece));
-      return 0;
-    }
-    out.append(piece, got);
-    if (got < wanted) return -EFAULT;
-  }
-  return -ENAMETOOLONG;
+  return PageReader().string(address, limit, out);
 }
 
 long read_guest_strings(std::uint64_t address, std::size_t limit, std::vector<std::string>& out) {
   out.clear();
   if (address == 0) return 0;
+  PageReader pointers, strings;
   std::size_t used = 0;
   for (;; address += sizeof(std::uint64_t)) {
-    const auto pointer = read_guest_value<std::uint64_t>(address);
+    const auto pointer = pointers.pointer(address);
     if (!pointer) return -EFAULT;
     if (*pointer == 0) return 0;
     std::string text;
-    const long result = read_guest_string(*pointer, kArgumentStringLimit, text);
+    const long result = strings.string(*pointer, kArgumentStringLimit, text);
     if (result == -ENAMETOOLONG) return -E2BIG;
     if (result < 0) return result;
     used += text.size() + 1 + sizeof(std::uint64_t);
