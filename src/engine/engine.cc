@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/check.h"
+#include "base/own_image.h"
 #include "base/room_for_descriptors.h"
 #include "engine/account/accountant.h"
 #include "engine/dispatcher.h"
@@ -59,12 +60,14 @@ constexpr std::size_t kMainStackBytes = 1 << 20;
   __builtin_unreachable();
 }
 
-/// Whether the translated code may be where it has to be.
-Result<void> check_room(AddressRange range) {
+/// Whether the translated code may be where it has to be, and the program's.
+Result<void> check_room(const ElfImage& program, AddressRange range) {
   const long at = raw_syscall(SYS_mmap, range.start, range.size(), PROT_READ | PROT_WRITE | PROT_EXEC,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
   if (!is_error(at)) raw_syscall(SYS_munmap, at, range.size());
-  if (at == -EEXIST) {
+  const bool is_this_one =
+      !program.position_independent && program.extent.contains(reinterpret_cast<std::uint64_t>(&__ehdr_start));
+  if (at == -EEXIST || is_this_one) {
     return Error{.message = "the addresses that translated code needs are taken: zeroskid does not run inside itself",
                  .hint = "record what the inner zeroskid runs, without it"};
   }
@@ -220,6 +223,7 @@ void run(const Config& config, Observer& observer) {
   MemoryLimits limits;
   limits.lift();
   if (auto room = check_room(
+          plan->program.elf,
           {plan->layout.engine.start, plan->layout.code_cache() + CodeCache::bytes_needed(config.code_cache_bytes)});
       !room)
     give_up(room.error(), kToolFailed);
