@@ -155,6 +155,7 @@ class Pc::Impl : public InterruptSource,
 
   // ---- running
   void attach_core(const uarch::CoreModel& model) { feed_.attach(model); }
+  void look_from_outside(std::vector<OutsidePmu> pmus) { feed_.look_from_outside(std::move(pmus)); }
   PcStop run(std::uint64_t instructions) {
     std::uint64_t passed = 0;  // towards the limit, without an instruction: exceptions whose handlers cannot begin
     for (;;) {
@@ -402,6 +403,7 @@ void Pc::boot_disk(DiskImage disk, std::optional<DiskImage> second) {
 }
 Result<void> Pc::boot_kernel(const MultibootInput& input) { return impl_->boot_kernel(input); }
 void Pc::attach_core(const uarch::CoreModel& model) { impl_->attach_core(model); }
+void Pc::look_from_outside(std::vector<OutsidePmu> pmus) { impl_->look_from_outside(std::move(pmus)); }
 PcStop Pc::run(std::uint64_t instructions) { return impl_->run(instructions); }
 PcStop Pc::step() { return impl_->step(); }
 Vcpu& Pc::cpu() { return *impl_->cpu_; }

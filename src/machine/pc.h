@@ -86,6 +86,9 @@ class Pc {
   /// From here on instructions go through a core of that model: caches, translations, branch prediction and cycles.
   void attach_core(const uarch::CoreModel& model);
 
+  /// From here on these PMUs see what the guest's sees, which changes nothing for the guest; until the next call.
+  void look_from_outside(std::vector<OutsidePmu> pmus);
+
   /// Runs until something ends it, at the latest when `instructions` have retired in all.
   PcStop run(std::uint64_t instructions);
   /// One instruction or one delivered event. returns Limit if nothing else ended it

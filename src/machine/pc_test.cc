@@ -13,6 +13,7 @@
 #include "machine/boot/screen.h"
 #include "machine/memory.h"
 #include "machine/vcpu/vcpu.h"
+#include "pmu/fakes.h"
 #include "pmu/pmu.h"
 
 namespace zs::machine {
@@ -291,6 +292,42 @@ TEST(Pc, TheSameCounterValuesComeFromTalliesAndFromSingleInstructions) {
   }
   EXPECT_THAT(counts[0], testing::ElementsAre(3 + 5000 * 3, 5000, 5000, 5000));
   EXPECT_THAT(counts[1], testing::ElementsAreArray(counts[0]));
+}
+
+TEST(Pc, APmuOutsideSeesWhatTheGuestsDoesAndChangesNothingThere) {
+  // A loop with a load, a store, a branch. The guest counts instructions and branches; outside, the 1000th branch
+  // overflows.
+  std::uint64_t guests[2][3] = {};
+  for (const bool watched : {false, true}) {
+    const auto pc = boot({0xB9, 0x88, 0x13, 0xA1, 0x00, 0x80, 0xA3, 0x02, 0x80, 0xE2, 0xF8, 0xFA, 0xF4},
+                         {.cpu = arch::find_cpu_model("westmere")});
+    pmu::TestPmu outside("westmere");
+    std::vector<std::uint64_t> overflows;  // instructions that had retired
+    outside.wr(0xC1, 0xFFFF'FFFF - 999);
+    const auto acted = [&] {
+      if (outside.pmi.requested == static_cast<int>(overflows.size())) return;
+      overflows.push_back(outside.rd(0xC2));
+    };
+    for (pmu::Pmu* const pmu : {&pc->pmu(), &outside.pmu}) {
+      ASSERT_TRUE(pmu->wrmsr(0x186, 0x5300C4));
+      ASSERT_TRUE(pmu->wrmsr(0x187, 0x4300C0));
+      ASSERT_TRUE(pmu->wrmsr(0x38F, 3));
+    }
+    if (watched) pc->look_from_outside({{.pmu = &outside.pmu, .acted = acted}});
+    EXPECT_EQ(pc->run(9000).kind, PcStopKind::Limit);
+    pc->look_from_outside({});
+    const std::uint64_t seen = outside.rd(0xC2);
+    EXPECT_EQ(pc->run(100'000).kind, PcStopKind::Idle);
+    for (std::uint32_t i = 0; i < 2; ++i) ASSERT_TRUE(pc->pmu().rdmsr(0xC1 + i, guests[watched][i]));
+    guests[watched][2] = pc->clock().now();
+    EXPECT_EQ(seen, watched ? 9000u : 0u);
+    EXPECT_EQ(outside.rd(0xC2), seen) << "until somebody looks no more";
+    EXPECT_EQ(overflows.size(), watched ? 1u : 0u);
+    if (!overflows.empty()) {
+      EXPECT_EQ(overflows.front(), 1u + 1000 * 3) << "the instruction that overflowed it was the last";
+    }
+  }
+  EXPECT_THAT(guests[1], testing::ElementsAreArray(guests[0]));
 }
 
 TEST(Pc, ADebugStoreThatIsNotMappedFaultsBehindTheInstruction) {

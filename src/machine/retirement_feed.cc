@@ -28,7 +28,7 @@ constexpr std::uint64_t kLongMode = 1u << 10;  // EFER.LMA
 }  // namespace
 
 RetirementFeed::RetirementFeed(const arch::CpuModel& model, pmu::Pmu& pmu, Clock& clock, LastLevelCache& cache)
-    : has_ibs_(arch::has_ibs(model)), pmu_(pmu), clock_(clock), cache_(cache) {}
+    : has_ibs_(arch::has_ibs(model)), pmu_(pmu), clock_(clock), cache_(cache), fed_{{&pmu, [] {}}} {}
 
 RetirementFeed::~RetirementFeed() = default;
 
@@ -38,13 +38,23 @@ void RetirementFeed::attach(const uarch::CoreModel& model) {
   cpu_->watch_changed();
 }
 
+void RetirementFeed::look_from_outside(std::vector<OutsidePmu> pmus) {
+  fed_.resize(1);
+  for (OutsidePmu& outside : pmus) fed_.push_back({outside.pmu, std::move(outside.acted)});
+  cpu_->watch_changed();
+}
+
+bool RetirementFeed::any_pmu(const auto& is) const {
+  return std::ranges::any_of(fed_, [&is](const Fed& fed) { return is(*fed.pmu); });
+}
+
 bool RetirementFeed::wants_each() const {
-  return tracing() || closely_ || caching_ || core_ != nullptr || pmu_.needs_each();
+  return tracing() || closely_ || caching_ || core_ != nullptr || any_pmu([](auto& pmu) { return pmu.needs_each(); });
 }
 
 /// What the counters want to know of the core's.
 void RetirementFeed::ask_core() {
-  if (pmu_.wants_branches()) core_->remember_branches();
+  if (branches_) core_->remember_branches();
   const auto counts_latency = [](const arch::EventMeaning& event) {
     return arch::depends_on(event, arch::CoreSignal::LatencyLoads);
   };
@@ -61,31 +71,38 @@ void RetirementFeed::look_closely(bool on) {
 /// Instructions that may retire unseen in that ring before a counter would do more than count.
 std::uint64_t RetirementFeed::room(pmu::Ring ring) const {
   std::uint64_t instructions = kLongAway;
-  const auto accumulators = pmu_.accumulators(ring);
-  for (std::size_t i = 0; i < accumulators.size(); ++i) {
-    instructions = std::min(instructions, pmu_.headroom(i, ring) / kMaxEventsPerTalliedInstruction);
+  for (const Fed& fed : fed_) {
+    const std::size_t accumulators = fed.pmu->accumulators(ring).size();
+    for (std::size_t i = 0; i < accumulators; ++i) {
+      instructions = std::min(instructions, fed.pmu->headroom(i, ring) / kMaxEventsPerTalliedInstruction);
+    }
   }
   return instructions;
 }
 
 Watch RetirementFeed::watch(unsigned cpl) {
   ring_ = pmu::ring_of(cpl);
-  generation_[0] = pmu_.accumulators_generation(pmu::Ring::User);
-  generation_[1] = pmu_.accumulators_generation(pmu::Ring::Kernel);
-  branches_ = pmu_.wants_branches();
-  const bool counting = !pmu_.accumulators(ring_).empty();
+  for (Fed& fed : fed_) {
+    for (const auto ring : {pmu::Ring::User, pmu::Ring::Kernel})
+      fed.generation[static_cast<int>(ring)] = fed.pmu->accumulators_generation(ring);
+  }
+  branches_ = any_pmu([](auto& pmu) { return pmu.wants_branches(); });
+  const bool counting = any_pmu([this](auto& pmu) { return !pmu.accumulators(ring_).empty(); });
   const std::uint64_t instructions = counting ? room(ring_) : kLongAway;
   if (core_ != nullptr) ask_core();
-  caching_ = core_ == nullptr && counting && std::ranges::any_of(pmu_.accumulators(ring_), LastLevelCache::counts);
+  caching_ = core_ == nullptr && std::ranges::any_of(pmu_.accumulators(ring_), LastLevelCache::counts);
   if (std::uint64_t control = 0; has_ibs_ && pmu_.rdmsr(arch::IbsOpCtl::msr, control))
     samples_ops_ = arch::IbsOpCtl{control}.has(arch::IbsOpCtl::enable);
   forced_each_ = wants_each();
   each_ = forced_each_ || instructions == 0;
 
   // Cycles that a counter has room for, and the time to the next timer, bound every stretch.
-  const pmu::Elapsed time = pmu_.time_headroom(ring_);
-  std::uint64_t ticks = std::min({time.core, time.reference, kLongAway});
-  if (time.bus < kLongAway / kTscTicksPerBusTick) ticks = std::min(ticks, time.bus * kTscTicksPerBusTick);
+  std::uint64_t ticks = kLongAway;
+  for (const Fed& fed : fed_) {
+    const pmu::Elapsed time = fed.pmu->time_headroom(ring_);
+    ticks = std::min({ticks, time.core, time.reference});
+    if (time.bus < kLongAway / kTscTicksPerBusTick) ticks = std::min(ticks, time.bus * kTscTicksPerBusTick);
+  }
   if (const std::uint64_t deadline = next_deadline(); deadline != kNever) {
     ticks = std::min(ticks, deadline > clock_.now() ? deadline - clock_.now() : 1);
   }
@@ -113,7 +130,7 @@ void RetirementFeed::counted(std::uint64_t instructions) {
   const pmu::IssuedSlots issued = pmu::issued_slots(now, passed_);
   passed_ = now;
   pass(cycles, slots);
-  pmu_.issue(issued, ring_);
+  for (const Fed& fed : fed_) fed.pmu->issue(issued, ring_);
 }
 
 void RetirementFeed::stall(std::uint64_t ticks) { pass(ticks, 0); }
@@ -121,9 +138,9 @@ void RetirementFeed::stall(std::uint64_t ticks) { pass(ticks, 0); }
 void RetirementFeed::pass(std::uint64_t ticks, std::uint64_t slots) {
   const std::uint64_t bus_before = clock_.now() / kTscTicksPerBusTick;
   clock_.advance(ticks);
-  pmu_.advance(
-      {.core = ticks, .reference = ticks, .bus = clock_.now() / kTscTicksPerBusTick - bus_before, .slots = slots},
-      ring_);
+  const pmu::Elapsed passed{
+      .core = ticks, .reference = ticks, .bus = clock_.now() / kTscTicksPerBusTick - bus_before, .slots = slots};
+  for (const Fed& fed : fed_) fed.pmu->advance(passed, ring_);
   run_timers();
   after_pmu_acted();
 }
@@ -131,10 +148,12 @@ void RetirementFeed::pass(std::uint64_t ticks, std::uint64_t slots) {
 void RetirementFeed::tallied(std::span<const Tally> tallies) {
   for (const Tally& tally : tallies) {
     const pmu::Ring ring = pmu::ring_of(tally.kind.cpl);
-    const auto accumulators = pmu_.accumulators(ring);
-    for (std::size_t i = 0; i < accumulators.size(); ++i) {
-      const std::uint64_t events = accumulators[i].count(tally.kind) * tally.times;
-      if (events != 0) pmu_.count(i, events, ring);
+    for (const Fed& fed : fed_) {
+      const auto accumulators = fed.pmu->accumulators(ring);
+      for (std::size_t i = 0; i < accumulators.size(); ++i) {
+        const std::uint64_t events = accumulators[i].count(tally.kind) * tally.times;
+        if (events != 0) fed.pmu->count(i, events, ring);
+      }
     }
   }
 }
@@ -151,11 +170,14 @@ void RetirementFeed::follow_mode() {
 
 void RetirementFeed::after_pmu_acted() {
   if (const auto fault = pmu_.take_ds_fault()) cpu_->raise_linear_fault(fault->address, fault->write);
-  if (generation_[0] != pmu_.accumulators_generation(pmu::Ring::User) ||
-      generation_[1] != pmu_.accumulators_generation(pmu::Ring::Kernel) || branches_ != pmu_.wants_branches() ||
-      forced_each_ != wants_each()) {
-    cpu_->watch_changed();
+  bool changed = forced_each_ != wants_each(), branches = false;
+  for (const Fed& fed : fed_) {
+    fed.acted();
+    for (const auto ring : {pmu::Ring::User, pmu::Ring::Kernel})
+      changed = changed || fed.generation[static_cast<int>(ring)] != fed.pmu->accumulators_generation(ring);
+    branches = branches || fed.pmu->wants_branches();
   }
+  if (changed || branches != branches_) cpu_->watch_changed();
 }
 
 void RetirementFeed::retired(const arch::Retired& retired, const arch::RegisterFile& after,
@@ -180,7 +202,7 @@ void RetirementFeed::retired(const arch::Retired& retired, const arch::RegisterF
     entered.signals = &signals_;
   }
   if (samples_ops_ && !accesses.empty()) entered.physical = cpu_->physical(retired.data_address).value_or(0);
-  pmu_.retire(entered, after);
+  for (const Fed& fed : fed_) fed.pmu->retire(entered, after);
   after_pmu_acted();
   if (each_ && --each_left_ == 0) cpu_->watch_changed();
 }
@@ -197,7 +219,7 @@ void RetirementFeed::transferred(const arch::TakenBranch& branch, TransferCause 
   follow_mode();
   arch::TakenBranch entered = branch;
   entered.cause = pmu_cause(cause);
-  pmu_.enter_branch(entered);
+  for (const Fed& fed : fed_) fed.pmu->enter_branch(entered);
   after_pmu_acted();
 }
 

@@ -32,6 +32,12 @@ struct TraceSink {
   std::function<void(const arch::TakenBranch&, TransferCause)> transfer;
 };
 
+/// A PMU that the guest cannot reach, fed with what the guest's is. #DB, SMM, INIT and #MC leave its registers alone.
+struct OutsidePmu {
+  pmu::Pmu* pmu = nullptr;
+  std::function<void()> acted = [] {};  // called behind whatever may have made it ask for its interrupt
+};
+
 class RetirementFeed : public RetirementObserver {
  public:
   RetirementFeed(const arch::CpuModel& model, pmu::Pmu& pmu, Clock& clock, LastLevelCache& cache);
@@ -45,6 +51,9 @@ class RetirementFeed : public RetirementObserver {
 
   /// From here on what retires goes through a core of that model, whose cycles are the time that passes.
   void attach(const uarch::CoreModel& model);
+
+  /// From here on that PMU is fed, too; until the next call, with none for instance.
+  void look_from_outside(std::vector<OutsidePmu> pmus);
 
   /// While it is on, every instruction comes one by one, and what it did is kept.
   struct Seen {
@@ -79,6 +88,7 @@ class RetirementFeed : public RetirementObserver {
   bool wants_each() const;
   void ask_core();
   void pass(std::uint64_t ticks, std::uint64_t slots);
+  bool any_pmu(const auto& is) const;
   std::uint64_t room(pmu::Ring ring) const;
   void follow_mode();
   void after_pmu_acted();
@@ -97,7 +107,12 @@ class RetirementFeed : public RetirementObserver {
   pmu::Ring ring_ = pmu::Ring::Kernel;
   bool each_ = false, branches_ = false, forced_each_ = false;
   std::uint64_t each_left_ = 0;  // instructions one by one until watch() is to be asked again
-  std::uint32_t generation_[2] = {};
+  struct Fed {
+    pmu::Pmu* pmu;
+    std::function<void()> acted;
+    std::uint32_t generation[2] = {};
+  };
+  std::vector<Fed> fed_;          // the guest's PMU first
   arch::TakenBranch entering_{};  // of the instruction whose retired() comes next
   bool has_entering_ = false;
   bool closely_ = false;
