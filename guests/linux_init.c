@@ -4,15 +4,17 @@
 // What goes out goes through one port: the address of a parcel is written to it, and the PC takes the parcel's bytes
 // from memory (src/machine/devices/monitor_ports.h). The pages are there, since this program has just filled them.
 //
-// /.zeroskid is strings, each with its NUL: the folder to run in, the terminal to run on or "-", modules of the kernel,
-// an empty string, the environment, an empty string, the command.
+// /.zeroskid is strings, each with its NUL: the folder to run in, the terminal to run on or "-", whether the kernel's
+// names are wanted in the end ("1"), modules of the kernel, an empty string, the environment, an empty string, the
+// command.
 #include <asm/unistd.h>
 
 typedef unsigned long word;
 typedef unsigned char byte;
 
 enum { kExit = 0xF4, kPort = 0xF6, kPorts = 6 };
-enum { kOutput = 1, kErrors = 2, kFile = 3, kData = 4, kCacheFile = 5, kBegin = 6 };
+enum { kOutput = 1, kErrors = 2, kFile = 3, kData = 4, kCacheFile = 5, kBegin = 6, kFact = 7, kEnd = 8 };
+enum { kAll = -1, kFirst = 16 };
 enum { kReadOnly = 0, kWriteOnly = 1, kReadWrite = 2, kNotMine = 0400, kFolder = 0200000, kNoWait = 04000, kCloseOnExec = 02000000 };
 enum { kNotFound = 127, kNotExecutable = 126, kFailed = 125, kNoEntry = 2 };
 
@@ -64,8 +66,8 @@ static void send(word kind, const void* from, word bytes) {
   __asm__ volatile("outl %0, %1" ::"a"((unsigned)(word)&parcel), "d"((unsigned short)kPort) : "memory");
 }
 
-/// The ports by which things leave: nothing is sent before. Whoever is forked from here on has them too.
-static void open_ports(void) { CALL3(ioperm, kExit, kPorts, 1); }
+/// The ports by which things leave: nothing is sent before. Whoever is forked meanwhile has them too.
+static void open_ports(int open) { CALL3(ioperm, kExit, kPorts, open); }
 
 /// The PC ends with that status.
 static void leave(int status) {
@@ -87,14 +89,14 @@ static int hand_on(word kind, int fd) {
   return got > 0;
 }
 
-static int send_file(word kind) {
+/// most  so many reads of it
+static void send_file(word kind, word most) {
   const int fd = (int)CALL3(open, path, kReadOnly | kNoWait, 0);
-  if (fd < 0) return 0;
+  if (fd < 0) return;
   send(kind, path, length(path));
-  while (hand_on(kData, fd)) {
+  while (most-- != 0 && hand_on(kData, fd)) {
   }
   CALL1(close, fd);
-  return 1;
 }
 
 struct Entry {
@@ -121,11 +123,21 @@ static void send_folder(word kind) {
       path[end] = '/';
       memcpy(path + end + 1, entry->name, bytes + 1);
       if (entry->type == kIsFolder) send_folder(kind);
-      if (entry->type == kIsFile) send_file(kind);
+      if (entry->type == kIsFile) send_file(kind, kAll);
       path[end] = 0;
     }
   }
   CALL1(close, fd);
+}
+
+/// What says where the kernel's code and variables lie. In the beginning only the first names: those of variables that
+/// each CPU has, and the beginning of its code.
+static void send_facts(word most) {
+  static const char* const kFacts[] = {"/sys/kernel/notes", "/proc/modules", "/proc/kallsyms"};
+  for (word i = 0; i < sizeof kFacts / sizeof *kFacts; ++i) {
+    memcpy(path, kFacts[i], length(kFacts[i]) + 1);
+    send_file(kFact, most);
+  }
 }
 
 static void send_all_below(word kind, const char* folder) {
@@ -165,7 +177,7 @@ static int load_module(const char* file) {
   if (failed == 0) return 1;
   static const char kSorry[] = ": the kernel does not load this module, error ";
   const char number[] = {(char)('0' + -failed / 100 % 10), (char)('0' + -failed / 10 % 10), (char)('0' + -failed % 10), '\n'};
-  open_ports();
+  open_ports(1);
   send(kErrors, file, length(file));
   send(kErrors, kSorry, sizeof kSorry - 1);
   send(kErrors, number, sizeof number);
@@ -176,6 +188,7 @@ static int load_module(const char* file) {
 static void run(int terminal, char** environment, char** argv, int out, int errors) {
   enum { kMakeItMine = 0x540E };  // TIOCSCTTY
   static const char kSorry[] = ": cannot be executed\n";
+  open_ports(0);
   if (terminal >= 0) {
     CALL1(setsid, 0);
     CALL3(ioctl, terminal, kMakeItMine, 0);
@@ -207,7 +220,7 @@ static void send_closed(int watch) {
     if (closed->bytes == 0) continue;
     memcpy(path, kFolderName, sizeof kFolderName - 1);
     memcpy(path + sizeof kFolderName - 1, closed->name, length(closed->name) + 1);
-    send_file(kFile);
+    send_file(kFile, kAll);
   }
 }
 
@@ -242,7 +255,7 @@ __attribute__((used)) void start(void) {
   const long bytes = CALL3(read, fd, command, sizeof command);
   prepare();
   enum { kModules, kEnvironment, kCommand, kLists };
-  word count = 0, list = kModules, first[kLists] = {2};
+  word count = 0, list = kModules, first[kLists] = {3};
   for (long at = 0; at < bytes; at += (long)length(command + at) + 1) {
     words[count] = command[at] != 0 || list == kCommand ? command + at : 0;
     if (words[count++] == 0) first[++list] = count;
@@ -260,15 +273,18 @@ __attribute__((used)) void start(void) {
   enum { kWrittenAndClosed = 8 };
   const int watch = (int)CALL1(inotify_init1, kNoWait | kCloseOnExec);
   CALL3(inotify_add_watch, watch, "/out", kWrittenAndClosed);
+  open_ports(1);
+  send_facts(kFirst);
   const long child = CALL1(fork, 0);
   if (child == 0) run(terminal, words + first[kEnvironment], words + first[kCommand], out[1], errors[1]);
-  open_ports();
   send(kBegin, buffer, 0);
   CALL1(close, out[1]);
   CALL1(close, errors[1]);
   const int status = attend((int)child, out[0], errors[0], watch);
+  send(kEnd, buffer, 0);
   send_all_below(kFile, "/out");
   send_all_below(kCacheFile, "/root/.debug/[kernel.kallsyms]");
+  if (*words[2] == '1') send_facts(kAll);
   leave(status);
 }
 

@@ -23,6 +23,7 @@ namespace zs::session::event_list {
 struct Vocabulary {
   const arch::CpuModel& cpu;
   const EventNames* more;  // may be null
+  bool ring_0 = false;     // may be counted, too
 };
 
 /// What an event's name says: exactly one of perf, row, select.

@@ -152,13 +152,24 @@ Result<ParsedEvent> Parser::event(Text text, const Modifiers& of_group) const {
   auto draft = in_slashes ? read_terms(text, vocabulary_) : read_named(text, vocabulary_);
   if (!draft) return draft.error();
   draft->modifiers.add(of_group);
-  return choose(*draft, text, vocabulary_.cpu);
+  const bool kernel = draft->modifiers.kernel_column != 0, user = draft->modifiers.user.value_or(false);
+  if (kernel && !vocabulary_.ring_0) {
+    return at(draft->modifiers.kernel_column, "ring-0 counting is not modelled",
+              "leave it out: what the program retires in ring 3 is counted");
+  }
+  auto event = choose(*draft, text, vocabulary_.cpu);
+  if (event && vocabulary_.ring_0) {
+    event->user = user || !kernel;
+    event->kernel = kernel || !user;
+  }
+  return event;
 }
 
 }  // namespace
 
-Result<std::vector<EventGroup>> parse_events(std::string_view text, const arch::CpuModel& cpu, const EventNames* more) {
-  return Parser(text, {cpu, more}).list();
+Result<std::vector<EventGroup>> parse_events(std::string_view text, const arch::CpuModel& cpu, const EventNames* more,
+                                             bool ring_0) {
+  return Parser(text, {cpu, more, ring_0}).list();
 }
 
 }  // namespace zs::session

@@ -11,9 +11,10 @@
 //   PMU      = cpu | ibs_op (TERM: cnt_ctl l3missonly swfilt period=N freq=N name=TEXT) | ibs_fetch (rand_en instead of
 //            cnt_ctl) | intel_bts (no TERM)
 //   TERM     = event=N umask=N cmask=N inv edge any pc config=N name=TEXT period=N freq=N, or a NAME
-//   MODIFIERS: u, p pp ppp, P; D W I H change nothing here; k h G S are refused by name
+//   MODIFIERS: u, p pp ppp, P; D W I H change nothing here; h G S are refused by name, and k but for who sees a kernel
 //
-// Without :k or :u an event counts ring 3, which is all that a program run by zeroskid retires.
+// Without :k or :u an event counts ring 3, which is all that a program run by zeroskid retires; both rings where a
+// kernel is seen.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +45,8 @@ struct ParsedEvent {
   arch::CounterSet counters;          // that can count it, fixed ones included
   arch::CounterSet precise_counters;  // that can sample it through PEBS
 
-  bool user = true;                     // ring 3; always, so far
-  bool kernel = false;                  // ring 0; never, so far
+  bool user = true;                     // ring 3
+  bool kernel = false;                  // ring 0, which `select` does not say
   int precise = 0;                      // 0: PMI; 1 :p, 2 :pp, 3 :ppp
   bool precise_distribution = false;    // :ppp on instructions
   bool has_address = false;             // its PEBS records carry a data address
@@ -70,9 +71,10 @@ class EventNames {
   virtual std::vector<std::string> all(const arch::CpuModel& cpu) const = 0;
 };
 
+/// ring_0  may be counted, too
 /// returns one group per item of the list, in its order, or an error that names the column (1 is the first byte)
 Result<std::vector<EventGroup>> parse_events(std::string_view text, const arch::CpuModel& cpu,
-                                             const EventNames* more = nullptr);
+                                             const EventNames* more = nullptr, bool ring_0 = false);
 
 inline constexpr std::size_t kLongestEventList = 65536;
 inline constexpr std::size_t kMostParsedEvents = 1024;

@@ -11,10 +11,6 @@ namespace {
 
 using arch::PerfEvtSel;
 
-Error no_ring_0(std::size_t column) {
-  return at(column, "ring-0 counting is not modelled", "leave it out: what the program retires in ring 3 is counted");
-}
-
 /// "upp" as perf writes it.
 Result<void> read_letters(Text letters, Modifiers& out) {
   int precise = 0;
@@ -26,7 +22,7 @@ Result<void> read_letters(Text letters, Modifiers& out) {
       case 'p': ++precise; break;
       case 'P': out.most_precise = true; break;
       case 'k':
-      case 'K': return no_ring_0(column);
+      case 'K': out.kernel_column = column; break;
       case 'h': return at(column, "counting in the hypervisor is not modelled", kModifierHint);
       case 'G': return at(column, "counting in a guest is not modelled", kModifierHint);
       case 'S': return at(column, "':S' (sample the group's leader only) is not in this version", kModifierHint);
@@ -71,7 +67,7 @@ Result<void> read_attribute(Text key, std::optional<Text> value, Modifiers& out)
   if (is("u")) {
     out.user = number != 0;
   } else if (is("k") || is("h")) {
-    if (number != 0) return no_ring_0(key.column);
+    if (number != 0) out.kernel_column = key.column;
   } else if (precision) {
     out.precise = std::max(out.precise, static_cast<int>(number));
     out.precise_column = key.column;
@@ -96,6 +92,7 @@ bool is_libpfm_attribute(Text segment, bool libpfm_spelling) {
 
 void Modifiers::add(const Modifiers& more) {
   if (more.user) user = more.user;
+  if (more.kernel_column != 0) kernel_column = more.kernel_column;
   if (more.precise > precise || more.most_precise) precise_column = more.precise_column;
   precise = std::max(precise, more.precise);
   most_precise |= more.most_precise;

@@ -12,8 +12,9 @@ namespace zs::session::event_list {
 
 struct Modifiers {
   std::optional<bool> user;
-  int precise = 0;            // 0..3
-  bool most_precise = false;  // :P, as precise as the event can be
+  std::size_t kernel_column = 0;  // of a k; 0: nobody said it
+  int precise = 0;                // 0..3
+  bool most_precise = false;      // :P, as precise as the event can be
   std::size_t precise_column = 0;
   arch::PerfEvtSel added;        // CMASK, INV, E, ANY, PC
   std::size_t added_column = 0;  // of an attribute that set CMASK, INV, E or ANY; 0: none did

@@ -38,6 +38,7 @@ LOOPS = {
 LOOP_ROUNDS = 200_000
 PERIOD = 10007  # one more than perf is told, since PEBS records the event behind the overflow; but where the fixed counter is precise
 PRECISE = ["instructions", "branches"]
+OUTSIDE = ["--record", "-e", "instructions:pp", "-c", PERIOD - 1]
 WHOLE = unittest.skipUnless("ZEROSKID_LINUX_WHOLE" in os.environ, "takes minutes: $ZEROSKID_LINUX_WHOLE")
 
 
@@ -91,7 +92,7 @@ class Linux(unittest.TestCase):
         program.write_bytes(counting_program())
         program.chmod(0o755)
         branches = make_loops(self.folder)
-        script = "echo said; echo complained >&2; mkdir /out/in; echo kept > /out/in/file; "
+        script = "echo said; echo complained >&2; mkdir /out/in; echo kept > /out/in/file; ./loops; "
         if shutil.which("perf"):
             script += "perf stat -x, -o /out/counts -e instructions:u,branches:u ./counted; "
             for event in PRECISE:
@@ -99,27 +100,37 @@ class Linux(unittest.TestCase):
         runs = []
         for n in range(2):
             out, console = self.folder / f"out{n}", self.folder / f"console{n}"
-            done = linux("--kernel", KERNELS[-1], *CPU, "--out", out, "--console", console, "--file", "counted", "--file", "loops",
+            outside = OUTSIDE + ["-o", self.folder / "outside"] if n == 1 else []
+            done = linux("--kernel", KERNELS[-1], *CPU, *outside, "--out", out, "--console", console, "--file", "counted", "--file", "loops",
                          "--file", shutil.which("mkdir"), "--", "sh", "-c", script + "exit 7", folder=self.folder)
-            self.assertEqual(done, (7, "said\n", "complained\n"))
+            self.assertEqual(done[:2], (7, "said\n"))
+            self.assertRegex(done[2], "^complained\n" + ("zeroskid: linux --record: [0-9,]+ samples -> .*\n$" if outside else "$"))
             runs.append({path.relative_to(out): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()})
             runs[-1]["console"] = console.read_bytes()
-        self.assertEqual([name for name in runs[0] if runs[0][name] != runs[1].get(name)], [], "differ between two runs")
+        self.assertEqual([name for name in runs[0] if runs[0][name] != runs[1].get(name)], [], "differ between two runs, of which one is recorded from outside")
         self.assertEqual(list(runs[0]), list(runs[1]))
         self.assertEqual((self.folder / "out0/in/file").read_text(), "kept\n")
+        insns = {f"{name}_{n}" for name, body in LOOPS.items() for n in range(len(body) + 2)} | {"nothing"}
+        times = 1 + len(PRECISE) * (shutil.which("perf") is not None)
+        self.check_places(self.folder / "outside", insns, times)
+        done = subprocess.run([ZEROSKID, "script", "-i", self.folder / "outside", "-F", "comm,ip,sym,dso"], capture_output=True, text=True,
+                              check=True)
+        rows = [line for line in done.stdout.splitlines() if line.strip()]
+        self.assertEqual([row for row in rows if "[unknown] ([unknown])" in row], [])
+        self.assertTrue([row for row in rows if row.split()[0] == "loops" and "([kernel.kallsyms])" in row], "its page faults")
         if shutil.which("perf"):
             counts = [line.split(",")[0] for line in (self.folder / "out0/counts").read_text().splitlines() if line[:1].isdigit()]
             self.assertEqual(counts, [str(4 + 2 * ROUNDS), str(ROUNDS + 1)])
-            insns = {f"{name}_{n}" for name, body in LOOPS.items() for n in range(len(body) + 2)} | {"nothing"}
             for event, counted in zip(PRECISE, (insns, branches)):
                 self.check_places(self.folder / "out0" / event, counted)
 
-    def check_places(self, file, counted):
-        """As many samples as its rounds ask for lie on each instruction that the event counts, and none elsewhere in the loops."""
+    def check_places(self, file, counted, times=1):
+        """As many samples as its rounds ask for, so many times, lie on each instruction that the event counts, and none elsewhere in the
+        loops."""
         done = subprocess.run([ZEROSKID, "script", "-i", file, "-F", "ip,sym,symoff"], capture_output=True, text=True, check=True)
         found = collections.Counter(line.split()[1] for line in done.stdout.splitlines() if line.split())
         for name in counted:
-            self.assertLess(abs(found.pop(f"{name}+0x0", 0) - LOOP_ROUNDS / PERIOD), 2, (file.name, name))
+            self.assertLess(abs(found.pop(f"{name}+0x0", 0) - times * LOOP_ROUNDS / PERIOD), 2 * times, (file.name, name))
         self.assertEqual({name: times for name, times in found.items() if name.split("_")[0] in LOOPS}, {}, file.name)
 
     @WHOLE

@@ -71,7 +71,7 @@ Result<EventSelection> select_events(const std::vector<std::string>& lists, cons
                                      const SamplingDefaults& sampling) {
   EventSelection out;
   for (const std::string& list : lists) {
-    auto groups = parse_events(list, model);
+    auto groups = parse_events(list, model, sampling.ring_0);
     if (!groups) return groups.error();
     for (const session::EventGroup& group : *groups) {
       const auto leader = static_cast<std::uint32_t>(out.events.size());

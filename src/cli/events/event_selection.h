@@ -27,6 +27,7 @@ struct SamplingDefaults {
   bool sample = false;          // false: events are only counted, and periods in the list are refused
   std::uint64_t period = 0;     // -c; 0: by frequency
   std::uint64_t frequency = 0;  // -F
+  bool ring_0 = false;          // a kernel is sampled, too
 };
 
 /// lists  each an argument of -e

@@ -148,9 +148,9 @@ class PfmNamesOnDemand : public session::EventNames {
 
 }  // namespace
 
-Result<std::vector<session::EventGroup>> parse_events(std::string_view text, const arch::CpuModel& cpu) {
+Result<std::vector<session::EventGroup>> parse_events(std::string_view text, const arch::CpuModel& cpu, bool ring_0) {
   const PfmNamesOnDemand further;
-  return session::parse_events(text, cpu, &further);
+  return session::parse_events(text, cpu, &further, ring_0);
 }
 
 }  // namespace zs::cli

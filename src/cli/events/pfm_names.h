@@ -38,6 +38,7 @@ class PfmNames : public session::EventNames {
 
 /// parse_events with libpfm4's names. They are asked only where our own tables do not know a name, and libpfm4 is
 /// started only then.
-Result<std::vector<session::EventGroup>> parse_events(std::string_view text, const arch::CpuModel& cpu);
+Result<std::vector<session::EventGroup>> parse_events(std::string_view text, const arch::CpuModel& cpu,
+                                                      bool ring_0 = false);
 
 }  // namespace zs::cli

@@ -27,6 +27,7 @@
 #include "cli/command/verb.h"
 #include "cli/linux/initramfs.h"
 #include "cli/linux/kernel_payload.h"
+#include "cli/linux/outside_recording.h"
 #include "machine/boot/linux_kernel.h"
 #include "machine/boot/pvh.h"
 #include "machine/pc.h"
@@ -60,6 +61,11 @@ struct LinuxWords {
   std::vector<std::string> files, modules;
   bool shell = false;
   std::uint64_t max_instructions = 0;
+  // Of --record:
+  bool record = false, branches = false, chains = false;
+  std::vector<std::string> events;
+  std::string recording = "perf.data";
+  std::uint64_t period = 0, frequency = 0;
 };
 
 std::optional<int> parse_linux(const Arguments& arguments, LinuxWords& words, std::vector<std::string>& command) {
@@ -78,6 +84,16 @@ std::optional<int> parse_linux(const Arguments& arguments, LinuxWords& words, st
   line.value("--out", words.out, "DIR", "Where files that are left under /out come to (default: .)");
   line.value("--console", words.console, "FILE", "The kernel's messages; - is standard output");
   line.number("--max-instructions", words.max_instructions, 1, "N", "Stop after so many instructions, with status 124");
+  line.group("Sampling from outside");
+  line.flag("--record", words.record,
+            "Sample kernel and programs while the command runs, by a PMU that the guest does not see");
+  line.values("-e,--event", words.events, "EVENTS", "As `zeroskid record` has it [instructions:ppp]");
+  line.number("-c,--count", words.period, 1, "N", "One sample every N events");
+  line.number("-F,--freq", words.frequency, 1, "N", "N samples per 1,000,000,000 instructions [4000]");
+  line.flag("-b,--branch-any", words.branches, "The last taken branches");
+  line.value("-o,--output", words.recording, "FILE", "Where to [perf.data; an old one is kept as perf.data.old]");
+  line.group("");
+  line.flag("-g", words.chains, "");
   line.note(
       "The guest has the command, the files that its words name, perf, and the libraries of all these, each where it\n"
       "lies here. Its time is that of the PC: two runs are the same to the byte.");
@@ -89,6 +105,37 @@ std::optional<int> parse_linux(const Arguments& arguments, LinuxWords& words, st
     say(Error{"linux: no command", "zeroskid linux -- perf stat true"});
     return kUsage;
   }
+  return std::nullopt;
+}
+
+/// What --record and the options behind it ask for, as `record` reads them.
+std::optional<int> parse_recording(const LinuxWords& words, const Arguments& arguments, const BootPlan& plan,
+                                   RecordOptions& options) {
+  const bool any = !words.events.empty() || words.period != 0 || words.frequency != 0 || words.branches || words.chains;
+  if (words.chains || (any && !words.record)) {
+    say(words.chains ? Error{"linux -g: chains of a kernel's callers are not read", "-b has the last branches"}
+                     : Error{"linux: -e, -c, -F and -b are for --record", "perf in the guest has options of its own"});
+    return kUsage;
+  }
+  if (!words.record) return std::nullopt;
+  Arguments as_record{{"record", "--pmu=sw", "--virtual-time", "--model", std::string(plan.cpu->name), "--detail",
+                       plan.core != nullptr ? "full" : "exact", "--ds-records", "1", "-o", words.recording}};
+  const auto add = [&as_record](const std::string& option, const std::string& value) {
+    as_record.words.insert(as_record.words.end(), {option, value});
+  };
+  for (const std::string& list : words.events) add("-e", list);
+  if (words.period != 0) add("-c", std::to_string(words.period));
+  if (words.frequency != 0) add("-F", std::to_string(words.frequency));
+  if (words.branches) as_record.words.emplace_back("-b");
+  add("--", "guest");
+  if (const auto done = parse_record_options(as_record, options, RecordKind::Outside)) return done;
+  options.description.command_line = arguments.words;
+  options.description.command_line.insert(options.description.command_line.begin(), "zeroskid");
+  profile::Machine& guest = options.description.machine;
+  guest.hostname = "guest";
+  guest.os_release.clear();  // it is the kernel's build-id that says which it was
+  guest.cpus = 1;
+  guest.memory_kb = plan.memory_bytes / 1024;
   return std::nullopt;
 }
 
@@ -136,7 +183,7 @@ Result<std::vector<std::byte>> make_initramfs(const LinuxWords& words, const std
     }
   }
   const char* const terminal = words.shell ? std::getenv("TERM") : nullptr;
-  std::vector<std::string> strings = {fs::current_path(), words.shell ? "/dev/ttyS0" : "-"};
+  std::vector<std::string> strings = {fs::current_path(), words.shell ? "/dev/ttyS0" : "-", words.record ? "1" : "0"};
   for (const std::string& path : words.modules) strings.push_back(absolute(path));
   strings.insert(strings.end(),
                  {"", std::string("PATH=") + (search != nullptr ? search : "/usr/bin:/bin"), "HOME=/root", "LANG=C",
@@ -152,8 +199,9 @@ Result<std::vector<std::byte>> make_initramfs(const LinuxWords& words, const std
 /// What the guest sends: what the command writes, and files, which end with the next thing that comes.
 class Arrivals {
  public:
-  /// begun  the command begins
-  Arrivals(std::string folder, std::function<void()> begun) : folder_(std::move(folder)), begun_(std::move(begun)) {}
+  /// begun, ended  the command begins, has ended
+  Arrivals(std::string folder, std::function<void()> begun, std::function<void()> ended)
+      : folder_(std::move(folder)), begun_(std::move(begun)), ended_(std::move(ended)) {}
 
   void take(std::uint64_t kind, Bytes bytes) {
     enum : std::uint8_t {
@@ -162,29 +210,40 @@ class Arrivals {
       File = 3,
       Data = 4,
       CacheFile = 5,
-      Begin = 6
+      Begin = 6,
+      Fact = 7,
+      End = 8
     };  // guests/linux_init.c
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     switch (kind) {
       case Output: (void)write_all(STDOUT_FILENO, text); return;
       case Errors: (void)write_all(STDERR_FILENO, text); return;
       case File: return begin(folder_, "/out/", text);
+      case Fact:
+        file_ = Descriptor();
+        fact_ = &facts_[std::string(text)];
+        fact_->clear();
+        return;
       case CacheFile:
         if (const char* const home = std::getenv("HOME")) begin(home + kNames, "/root" + kNames, text);
         return;
       case Data:
+        if (!file_ && fact_ != nullptr) *fact_ += text;
         if (file_ && !write_all(file_.get(), text)) lost(std::strerror(errno));
         return;
       case Begin: return begun_();
+      case End: return ended_();
       default: return;
     }
   }
   bool failed() const { return failed_; }
+  const GuestFacts& facts() const { return facts_; }
 
  private:
   /// The guest's name of a file is no way out of the folder.
   void begin(const std::string& folder, const std::string& below, std::string_view name) {
     file_ = Descriptor();
+    fact_ = nullptr;
     const fs::path inside = fs::path(name.substr(std::min(below.size(), name.size()))).lexically_normal();
     if (!name.starts_with(below) || inside.is_absolute() || inside.empty() || *inside.begin() == "..") return;
     const fs::path path = folder / inside;
@@ -204,7 +263,9 @@ class Arrivals {
   static inline const std::string kNames = "/.debug/[kernel.kallsyms]/";
 
   std::string folder_, name_;
-  std::function<void()> begun_;
+  std::function<void()> begun_, ended_;
+  GuestFacts facts_;
+  std::string* fact_ = nullptr;  // what comes is of
   Descriptor file_;
   bool failed_ = false;
 };
@@ -289,6 +350,8 @@ int run_linux(const Arguments& arguments) {
                                .detail = words.detail,
                                .max_instructions = words.max_instructions});
   if (!plan) return failed(plan.error(), kUsage);
+  RecordOptions record_options;
+  if (const auto done = parse_recording(words, arguments, *plan, record_options)) return *done;
   std::string program;
   SearchFailure failure;
   if (!find_program(command.front(), std::getenv("PATH"), program, failure)) {
@@ -330,14 +393,21 @@ int run_linux(const Arguments& arguments) {
     typed->end_with(kEndOfFile);
     typed->wait();
   }
-  Arrivals arrivals(words.out, [&] {
-    if (words.shell) {
-      terminal.emplace();
-      typed->begin();
-      console.show();
-    }
-    if (plan->core != nullptr) running->attach_core(*plan->core);
-  });
+  std::unique_ptr<OutsideRecording> recording;
+  Arrivals arrivals(
+      words.out,
+      [&] {
+        if (words.shell) {
+          terminal.emplace();
+          typed->begin();
+          console.show();
+        }
+        if (plan->core != nullptr) running->attach_core(*plan->core);
+        if (recording) recording->begin(arrivals.facts());
+      },
+      [&] {
+        if (recording) recording->end();
+      });
   auto made =
       machine::Pc::make({.cpu = plan->cpu,
                          .quirks = plan->quirks,
@@ -349,6 +419,11 @@ int run_linux(const Arguments& arguments) {
   machine::Pc& pc = **made;
   running = &pc;
   if (const auto loaded = pc.boot_kernel(input); !loaded) return failed(loaded.error());
+  if (words.record) {
+    auto created = OutsideRecording::create(record_options, pc);
+    if (!created) return failed(created.error());
+    recording = *std::move(created);
+  }
   const PcStop stop = pc.run(plan->limit);
   terminal.reset();
   const int status = exit_status(stop, console);
@@ -356,7 +431,8 @@ int run_linux(const Arguments& arguments) {
     write_all(STDERR_FILENO, console.last());
     say("linux: " + (status == kPanicked ? "the kernel panicked" : ending(stop, pc)));
   }
-  return status == 0 && arrivals.failed() ? kToolFailed : status;
+  const bool whole = !arrivals.failed() && (!recording || recording->close(arrivals.facts()));
+  return status == 0 && !whole ? kToolFailed : status;
 }
 
 }  // namespace

@@ -86,8 +86,9 @@ Result<void> choose_branches(const Words& words, const arch::CpuModel& model, Re
     const auto filter = parse_branch_filter(words.branches.empty() ? "any" : words.branches);
     if (!filter) return filter.error();
     out.config.branch_stack = true;
-    out.config.lbr_select = filter->lbr_select;
-    out.description.branch_filter = filter->perf;
+    out.config.lbr_select = words.kind == RecordKind::Outside ? 0 : filter->lbr_select;
+    out.description.branch_filter =
+        filter->perf | (words.kind == RecordKind::Outside ? profile::perf::branch_filter::kernel : 0);
   } else if (out.config.callchain == Callchain::LbrCallStack) {
     out.config.lbr_select = call_stack_select();
   }
@@ -164,11 +165,27 @@ std::uint8_t precise_ip_of(const session::EventSpec& event, session::Skid skid) 
   return event.precise;
 }
 
+/// Where the kernel is seen, an event counts the rings that it says, or both.
+Result<void> see_both_rings(const EventSelection& selection, std::vector<session::EventSpec>& events) {
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    using arch::PerfEvtSel;
+    if (events[i].kind != session::EventKind::Hardware || events[i].latency_threshold != 0)
+      return Error{events[i].name + ": is not recorded from outside the guest", "perf record in the guest does it"};
+    events[i].select = PerfEvtSel{events[i].select}
+                           .with(PerfEvtSel::user, selection.parsed[i].user)
+                           .with(PerfEvtSel::kernel, selection.parsed[i].kernel)
+                           .raw();
+  }
+  return {};
+}
+
 Result<void> choose_events(const Words& words, const arch::CpuModel& model, RecordOptions& out) {
   if (words.count != 0 && words.frequency != 0)
     return Error{"-c and -F exclude each other", "-c N: one sample every N events"};
-  const SamplingDefaults sampling{
-      .sample = true, .period = words.count, .frequency = words.frequency != 0 ? words.frequency : kUsualFrequency};
+  const SamplingDefaults sampling{.sample = true,
+                                  .period = words.count,
+                                  .frequency = words.frequency != 0 ? words.frequency : kUsualFrequency,
+                                  .ring_0 = words.kind == RecordKind::Outside};
   std::vector<std::string> names = words.events;
   if (words.kind == RecordKind::Branches) names = {"intel_bts//u"};
   if (names.empty() && samples_memory(words.kind)) {
@@ -196,7 +213,10 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
   for (const EventGroup& group : selection->groups) {
     out.description.groups.push_back({.name = "", .leader = group.leader, .members = group.members});
   }
-  for (const session::EventSpec& event : selection->events) {
+  if (words.kind == RecordKind::Outside) {
+    if (auto fits = see_both_rings(*selection, out.config.events); !fits) return fits;
+  }
+  for (const session::EventSpec& event : out.config.events) {
     using arch::PerfEvtSel;
     const std::uint64_t config = PerfEvtSel{event.select}.with(PerfEvtSel::user, 0).with(PerfEvtSel::kernel, 0).raw();
     if (event.kind == session::EventKind::BranchTrace) {
@@ -221,7 +241,9 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
                                       .config1 = event.latency_threshold,
                                       .period = event.frequency != 0 ? event.frequency : event.period,
                                       .frequency = event.frequency != 0,
-                                      .precise_ip = precise_ip_of(event, out.config.skid)});
+                                      .precise_ip = precise_ip_of(event, out.config.skid),
+                                      .exclude_user = !PerfEvtSel{event.select}.has(PerfEvtSel::user),
+                                      .exclude_kernel = !PerfEvtSel{event.select}.has(PerfEvtSel::kernel)});
   }
   // Hand-overs of lines are questions of time, and of all that happens between two accesses of a line.
   const char* const needs_all = out.config.log_sharing        ? "c2c record"
@@ -421,6 +443,7 @@ std::string name_of(RecordKind kind) {
     case RecordKind::Memory: return "mem record";
     case RecordKind::CacheLines: return "c2c record";
     case RecordKind::Branches: return "trace";
+    case RecordKind::Outside: return "linux --record";
   }
   return "record";
 }
@@ -429,7 +452,8 @@ namespace {
 
 const char* about(RecordKind kind) {
   switch (kind) {
-    case RecordKind::Plain: break;
+    case RecordKind::Plain:
+    case RecordKind::Outside: break;
     case RecordKind::Memory:
       return "Runs a program and samples its loads and stores, with where their data was and how long it took;\n"
              "writes perf.data, which `zeroskid mem report` and perf read.";

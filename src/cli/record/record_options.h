@@ -17,9 +17,10 @@
 
 namespace zs::cli {
 
-/// `record`; or `mem record` and `c2c record`: the same with other events and fields as usual; or `trace`: branches.
-enum class RecordKind : std::uint8_t { Plain, Memory, CacheLines, Branches };
-/// "record", "mem record", "c2c record", "trace"
+/// `record`; or `mem record` and `c2c record`: the same with other events and fields as usual; or `trace`: branches; or
+/// `linux --record`: a kernel and its programs.
+enum class RecordKind : std::uint8_t { Plain, Memory, CacheLines, Branches, Outside };
+/// "record", "mem record", "c2c record", "trace", "linux --record"
 std::string name_of(RecordKind kind);
 
 struct RecordOptions {

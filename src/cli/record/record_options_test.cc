@@ -18,11 +18,11 @@ struct Parsed {
   std::string said;
 };
 
-Parsed parse(std::vector<std::string> words) {
+Parsed parse(std::vector<std::string> words, RecordKind kind = RecordKind::Plain) {
   words.insert(words.begin(), "record");
   Parsed out;
   testing::internal::CaptureStderr();
-  out.status = parse_record_options({words}, out.options);
+  out.status = parse_record_options({words}, out.options, kind);
   out.said = testing::internal::GetCapturedStderr();
   return out;
 }
@@ -153,6 +153,22 @@ TEST(RecordOptions, ATraceOfBranchesMayBeBounded) {
   EXPECT_THAT(refused({"-e", "intel_bts//u", "--max-size", "much", "ls"}), testing::HasSubstr("no size"));
   EXPECT_THAT(refused({"-S", "9", "ls"}), testing::HasSubstr("only a trace of branches is bounded"));
   EXPECT_THAT(refused({"--max-size", "1M", "ls"}), testing::HasSubstr("only a trace of branches is bounded"));
+}
+
+TEST(RecordOptions, FromOutsideAGuestBothRingsAreSeenUnlessOneIsAskedFor) {
+  const Parsed p = parse({"-e", "instructions:ppp,branches:upp,branches:k", "-b", "guest"}, RecordKind::Outside);
+  ASSERT_FALSE(p.status) << p.said;
+  EXPECT_TRUE(arch::PerfEvtSel{p.options.config.events[0].select}.has(arch::PerfEvtSel::kernel));
+  EXPECT_FALSE(p.options.description.events[0].exclude_kernel);
+  EXPECT_FALSE(arch::PerfEvtSel{p.options.config.events[1].select}.has(arch::PerfEvtSel::kernel));
+  EXPECT_TRUE(p.options.description.events[1].exclude_kernel);
+  EXPECT_FALSE(arch::PerfEvtSel{p.options.config.events[2].select}.has(arch::PerfEvtSel::user));
+  EXPECT_TRUE(p.options.description.events[2].exclude_user);
+  EXPECT_EQ(p.options.config.lbr_select, 0u) << "branches of both rings";
+  for (const char* const event : {"intel_bts//", "cpu/mem-loads,ldlat=30/P"}) {
+    EXPECT_THAT(parse({"-e", event, "guest"}, RecordKind::Outside).said,
+                testing::HasSubstr(": is not recorded from outside the guest"));
+  }
 }
 
 TEST(RecordOptions, CallChainsComeInFourWays) {

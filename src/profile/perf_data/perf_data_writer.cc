@@ -294,8 +294,9 @@ Result<void> PerfDataWriter::Impl::sample(const session::Sample& sample) {
   if (error_) return *error_;
   note_heap_block(sample);
 
-  auto misc = static_cast<std::uint16_t>(perf::misc::user | static_cast<unsigned>(sample.chain_end)
-                                                                << perf::misc::chain_end_shift);
+  const bool kernel = !description_.events[sample.event].exclude_kernel && sample.ip >> 63 != 0;
+  auto misc = static_cast<std::uint16_t>((kernel ? perf::misc::kernel : perf::misc::user) |
+                                         static_cast<unsigned>(sample.chain_end) << perf::misc::chain_end_shift);
   if (sample.exact_ip) misc |= perf::misc::exact_ip;
   const std::size_t at = begin(RecordType::Sample, misc);
   sample_body_.write(buffer_, at, sample, id_of(sample.event),

@@ -179,6 +179,26 @@ std::uint64_t expect_blocks(const PerfDataReader& reader, std::uint64_t with_blo
   return at;
 }
 
+TEST(PerfDataWriter, ASampleOfAnEventThatCountsTheKernelIsOfTheHalfWhereItLies) {
+  const TemporaryDirectory folder;
+  RecordingDescription description = two_events();
+  description.events[0].exclude_kernel = false;
+  auto writer = PerfDataWriter::create(folder / "k", description);
+  ASSERT_TRUE(writer);
+  for (const std::uint64_t ip : {std::uint64_t{0x401000}, 0xFFFF'FFFF'8100'0000}) {
+    session::Sample sample = sample_number(0);
+    sample.event = 0;
+    sample.ip = ip;
+    ASSERT_TRUE(writer->sample(sample));
+  }
+  ASSERT_TRUE(writer->close({}));
+  std::vector<std::uint16_t> modes;
+  PerfDataReader::open(folder / "k", {})->for_each(PerfDataReader::Order::File, [&](const Record& record) {
+    if (const auto* const sample = std::get_if<SampleRecord>(&record)) modes.push_back(sample->cpumode);
+  });
+  EXPECT_THAT(modes, ::testing::ElementsAre(perf::misc::user, perf::misc::kernel));
+}
+
 TEST(PerfDataWriter, GivesBackTheBlockOfEachSample) {
   const TemporaryDirectory here;
   for (const std::uint64_t samples : {1, 2, 255, 256, 257, 1000}) {

@@ -53,25 +53,6 @@ void each_line(std::string_view text, const Take& take) {
   }
 }
 
-/// The build-id in the notes of the running kernel.
-std::optional<BuildId> build_id_of_notes(const std::string& notes) {
-  constexpr std::uint32_t kGnuBuildId = 3;
-  ByteReader in(std::as_bytes(std::span(notes)));
-  const auto padded = [](std::uint32_t size) { return (std::uint64_t{size} + 3) & ~std::uint64_t{3}; };
-  while (in.remaining() >= 12) {
-    const auto name_size = in.read<std::uint32_t>();
-    const auto size = in.read<std::uint32_t>();
-    const auto type = in.read<std::uint32_t>();
-    const std::string_view name = in.take_padded_string(padded(name_size));
-    const Bytes id = in.take(padded(size));
-    if (!in.ok()) break;
-    if (type == kGnuBuildId && name == "GNU" && size <= 20) {
-      return BuildId::of(reinterpret_cast<const std::uint8_t*>(id.data()), static_cast<std::uint8_t>(size));
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::string kernel_image_name(const std::string& path) {
@@ -114,6 +95,29 @@ std::uint64_t address_in_kallsyms(std::string_view text, std::string_view symbol
   return address;
 }
 
+std::optional<BuildId> build_id_of_notes(const std::string& notes) {
+  constexpr std::uint32_t kGnuBuildId = 3;
+  ByteReader in(std::as_bytes(std::span(notes)));
+  const auto padded = [](std::uint32_t size) { return (std::uint64_t{size} + 3) & ~std::uint64_t{3}; };
+  while (in.remaining() >= 12) {
+    const auto name_size = in.read<std::uint32_t>();
+    const auto size = in.read<std::uint32_t>();
+    const auto type = in.read<std::uint32_t>();
+    const std::string_view name = in.take_padded_string(padded(name_size));
+    const Bytes id = in.take(padded(size));
+    if (!in.ok()) break;
+    if (type == kGnuBuildId && name == "GNU" && size <= 20) {
+      return BuildId::of(reinterpret_cast<const std::uint8_t*>(id.data()), static_cast<std::uint8_t>(size));
+    }
+  }
+  return std::nullopt;
+}
+
+std::string kept_kallsyms(const BuildId& kernel) {
+  const char* const home = std::getenv("HOME");
+  return home == nullptr ? "" : fmt::format("{}/.debug/{}/{}/kallsyms", home, kKernel, kernel.hex());
+}
+
 KernelIdentity running_kernel() {
   KernelIdentity kernel{.build_id = build_id_of_notes(read_text("/sys/kernel/notes"))};
   utsname name{};
@@ -135,9 +139,8 @@ std::string kallsyms_of(const KernelIdentity& recorded, std::string& problem) {
   } else {
     problem = "recorded on another kernel than this one: names of its code are missing";
   }
-  const char* home = std::getenv("HOME");
-  if (home == nullptr || !recorded.build_id) return "";
-  text = read_text(fmt::format("{}/.debug/[kernel.kallsyms]/{}/kallsyms", home, recorded.build_id->hex()));
+  if (!recorded.build_id) return "";
+  text = read_text(kept_kallsyms(*recorded.build_id));
   if (!text.empty()) problem.clear();
   return text;
 }

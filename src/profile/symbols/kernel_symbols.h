@@ -32,6 +32,11 @@ struct KernelIdentity {
   std::string release;  // "6.1.0-9-amd64"; "" if the recording does not say
 };
 KernelIdentity running_kernel();
+/// The build-id among the notes of a kernel, as /sys/kernel/notes has them.
+std::optional<BuildId> build_id_of_notes(const std::string& notes);
+
+/// Where perf keeps kallsyms of that kernel; "" without a home.
+std::string kept_kallsyms(const BuildId& kernel);
 
 /// kallsyms of the kernel that was recorded, or "" and in `problem` why.
 std::string kallsyms_of(const KernelIdentity& recorded, std::string& problem);
