@@ -7,8 +7,11 @@ The kernel is the newest vmlinuz-* in the folder that $ZEROSKID_KERNELS names, i
 CPU model is $ZEROSKID_LINUX_CPU, or the usual one.
 """
 import collections
+import contextlib
 import os
 import pathlib
+import pty
+import re
 import shutil
 import struct
 import subprocess
@@ -132,6 +135,24 @@ class Linux(unittest.TestCase):
         for name in counted:
             self.assertLess(abs(found.pop(f"{name}+0x0", 0) - times * LOOP_ROUNDS / PERIOD), 2 * times, (file.name, name))
         self.assertEqual({name: times for name, times in found.items() if name.split("_")[0] in LOOPS}, {}, file.name)
+
+    @unittest.skipUnless(KERNELS, f"no vmlinuz-* in {FOLDERS}: a kernel package, or $ZEROSKID_KERNELS")
+    def test_a_terminal_is_told_how_far_it_is(self):
+        ours, theirs = pty.openpty()
+        running = subprocess.Popen([ZEROSKID, "linux", "--kernel", KERNELS[-1], "--max-instructions", "300000000", "--", "true"],
+                                   stderr=theirs, stdout=theirs, env={**os.environ, "TERM": "xterm"})
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # its end
+            while piece := os.read(ours, 4096):
+                said += piece
+        os.close(ours)
+        self.assertEqual(running.wait(), 124)
+        lines = re.findall(rb"\r\x1b\[K\[ [0-9.]+ s of the guest, [0-9]+ MIPS: \[ +[0-9.]+\] \S", said)
+        self.assertTrue(lines, said)
+        rest = said[said.rindex(b"\r\x1b[K") + 4:]
+        self.assertIn(b"zeroskid: linux: ", rest)
+        self.assertNotIn(b"MIPS", rest, "it is taken off before the last words")
 
     @WHOLE
     def test_what_was_written_outlives_the_guest_and_each_end_has_its_status(self):

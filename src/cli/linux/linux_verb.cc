@@ -6,7 +6,9 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -28,8 +30,10 @@
 #include "cli/linux/initramfs.h"
 #include "cli/linux/kernel_payload.h"
 #include "cli/linux/outside_recording.h"
+#include "cli/run/progress_line.h"
 #include "machine/boot/linux_kernel.h"
 #include "machine/boot/pvh.h"
+#include "machine/clock.h"
 #include "machine/pc.h"
 
 /// guests/linux_init.c
@@ -199,9 +203,10 @@ Result<std::vector<std::byte>> make_initramfs(const LinuxWords& words, const std
 /// What the guest sends: what the command writes, and files, which end with the next thing that comes.
 class Arrivals {
  public:
+  /// progress      is taken off before the command's output
   /// begun, ended  the command begins, has ended
-  Arrivals(std::string folder, std::function<void()> begun, std::function<void()> ended)
-      : folder_(std::move(folder)), begun_(std::move(begun)), ended_(std::move(ended)) {}
+  Arrivals(std::string folder, ProgressLine& progress, std::function<void()> begun, std::function<void()> ended)
+      : folder_(std::move(folder)), progress_(progress), begun_(std::move(begun)), ended_(std::move(ended)) {}
 
   void take(std::uint64_t kind, Bytes bytes) {
     enum : std::uint8_t {
@@ -216,8 +221,8 @@ class Arrivals {
     };  // guests/linux_init.c
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     switch (kind) {
-      case Output: (void)write_all(STDOUT_FILENO, text); return;
-      case Errors: (void)write_all(STDERR_FILENO, text); return;
+      case Output: return show(STDOUT_FILENO, text);
+      case Errors: return show(STDERR_FILENO, text);
       case File: return begin(folder_, "/out/", text);
       case Fact:
         file_ = Descriptor();
@@ -237,9 +242,16 @@ class Arrivals {
     }
   }
   bool failed() const { return failed_; }
+  /// Whether the command's output ends with a whole line.
+  bool at_line_start() const { return at_line_start_; }
   const GuestFacts& facts() const { return facts_; }
 
  private:
+  void show(int descriptor, std::string_view text) {
+    progress_.clear();
+    (void)write_all(descriptor, text);
+    at_line_start_ = text.ends_with('\n');
+  }
   /// The guest's name of a file is no way out of the folder.
   void begin(const std::string& folder, const std::string& below, std::string_view name) {
     file_ = Descriptor();
@@ -263,11 +275,12 @@ class Arrivals {
   static inline const std::string kNames = "/.debug/[kernel.kallsyms]/";
 
   std::string folder_, name_;
+  ProgressLine& progress_;
   std::function<void()> begun_, ended_;
   GuestFacts facts_;
   std::string* fact_ = nullptr;  // what comes is of
   Descriptor file_;
-  bool failed_ = false;
+  bool failed_ = false, at_line_start_ = true;
 };
 
 /// The kernel's messages: whole to a file, the last lines for who asks why it ended.
@@ -286,6 +299,11 @@ class Console {
   /// From here on what comes is the terminal's.
   void show() { shown_ = true; }
   bool panicked() const { return panicked_; }
+  std::string last_line() const {
+    std::string line = last_.empty() ? "" : last_.back();
+    std::erase_if(line, [](char byte) { return static_cast<unsigned char>(byte) < ' '; });
+    return line;
+  }
   std::string last() const {
     std::string text;
     for (const std::string& line : last_) text += line;
@@ -319,6 +337,24 @@ class RawTerminal {
   termios before_{};
   bool is_one_;
 };
+
+/// Runs the PC to its end, and says some times a second how far it is.
+PcStop run_to_the_end(machine::Pc& pc, std::uint64_t limit, const std::function<void(double seconds)>& breathe) {
+  constexpr std::uint64_t kStretch = 1 << 20;
+  constexpr std::chrono::duration<double> kBetween{0.25};
+  const auto start = std::chrono::steady_clock::now();
+  auto said = start;
+  for (std::uint64_t passed = 0;;) {  // towards the limit: exceptions without end retire nothing
+    const std::uint64_t before = pc.retired(), left = limit - std::min(limit, before + passed);
+    PcStop stop = pc.run(before + std::min(left, kStretch));
+    if (stop.kind != PcStopKind::Limit || left <= kStretch) return stop;
+    passed += kStretch - std::min(kStretch, pc.retired() - before);
+    const auto now = std::chrono::steady_clock::now();
+    if (now - said < kBetween) continue;
+    said = now;
+    breathe(std::chrono::duration<double>(now - start).count());
+  }
+}
 
 int exit_status(const PcStop& stop, const Console& console) {
   switch (stop.kind) {
@@ -393,9 +429,11 @@ int run_linux(const Arguments& arguments) {
     typed->end_with(kEndOfFile);
     typed->wait();
   }
+  // Whoever types, or reads the console, has the terminal.
+  ProgressLine progress(progress_style(words.shell || words.console == "-", false, true));
   std::unique_ptr<OutsideRecording> recording;
   Arrivals arrivals(
-      words.out,
+      words.out, progress,
       [&] {
         if (words.shell) {
           terminal.emplace();
@@ -424,7 +462,14 @@ int run_linux(const Arguments& arguments) {
     if (!created) return failed(created.error());
     recording = *std::move(created);
   }
-  const PcStop stop = pc.run(plan->limit);
+  const PcStop stop = run_to_the_end(pc, plan->limit, [&](double seconds) {
+    if (recording) recording->breathe();
+    if (!arrivals.at_line_start()) return;
+    const double guest_seconds = static_cast<double>(pc.clock().now()) / machine::kTscHz;
+    progress.show(seconds, fmt::format("{:.2f} s of the guest, {:.0f} MIPS: {}", guest_seconds,
+                                       static_cast<double>(pc.retired()) / 1e6 / seconds, console.last_line()));
+  });
+  progress.clear();
   terminal.reset();
   const int status = exit_status(stop, console);
   if (stop.kind != PcStopKind::DebugExit && stop.kind != PcStopKind::PowerOff) {

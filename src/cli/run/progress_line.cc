@@ -32,11 +32,11 @@ std::string instruction_count(std::uint64_t count) {
 
 }  // namespace
 
-ProgressStyle progress_style(bool quiet, bool verbose) {
+ProgressStyle progress_style(bool quiet, bool verbose, bool through_us) {
   if (quiet) return ProgressStyle::Silent;
   const char* const terminal = std::getenv("TERM");
   const bool can_rewrite = isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
-  if (can_rewrite && isatty(STDOUT_FILENO) == 0) return ProgressStyle::Terminal;
+  if (can_rewrite && (through_us || isatty(STDOUT_FILENO) == 0)) return ProgressStyle::Terminal;
   return verbose ? ProgressStyle::Log : ProgressStyle::Silent;
 }
 
@@ -67,20 +67,20 @@ bool reads_lines(int terminal) {
   return tcgetattr(terminal, &mode) != 0 || (mode.c_lflag & ICANON) != 0;
 }
 
-void ProgressLine::show(const Progress& progress) {
-  const bool due = style_ == ProgressStyle::Terminal && progress.seconds >= kPatienceSeconds;
+void ProgressLine::show(double seconds, const std::string& text) {
+  const bool due = style_ == ProgressStyle::Terminal && seconds >= kPatienceSeconds;
   if (due && !reads_lines(STDERR_FILENO)) {
     shown_ = false;  // the screen is another's now
   } else if (due) {
     // A line that wraps could not be taken off again.
     const std::size_t width = terminal_width(STDERR_FILENO);
-    const std::string text = "[ " + progress_text(progress) + " ]";
-    write_all(STDERR_FILENO, "\r\033[K" + (width == 0 ? text : report::cut_off(text, width - 1)));
+    const std::string line = "[ " + text + " ]";
+    write_all(STDERR_FILENO, "\r\033[K" + (width == 0 ? line : report::cut_off(line, width - 1)));
     shown_ = true;
   }
-  if (style_ == ProgressStyle::Log && progress.seconds >= next_log_seconds_) {
-    write_all(STDERR_FILENO, "[ zeroskid: " + progress_text(progress) + " ]\n");
-    next_log_seconds_ = progress.seconds + kLogEverySeconds;
+  if (style_ == ProgressStyle::Log && seconds >= next_log_seconds_) {
+    write_all(STDERR_FILENO, "[ zeroskid: " + text + " ]\n");
+    next_log_seconds_ = seconds + kLogEverySeconds;
   }
 }
 
