@@ -1,6 +1,6 @@
 // Hardware task switches: a TSS or a task gate as the target of a far JMP or CALL, a task gate in the IDT, IRET of a
-// nested task. What is wrong before the new task is there faults in the old one, what its selectors name in the new
-// one. source: SDM vol. 3A, "Task Switching", "Exception Conditions Checked During a Task Switch", "16-Bit Task-State
+// nested task. What is wrong faults in the old task until the new one's state is there, and then in the new one.
+// source: SDM vol. 3A, "Task Switching", "Exception Conditions Checked During a Task Switch", "16-Bit Task-State
 // Segment (TSS)".
 #include "machine/vcpu/frame.h"
 
