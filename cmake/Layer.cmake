@@ -110,6 +110,7 @@ function(programs)
   program(zeroskid     cli/zeroskid_main.cc         zs_cli)
   program(zeroskid-dynamic cli/zeroskid_main.cc     zs_cli -static-libstdc++ -static-libgcc)
   program(zeroskid-pages cli/pages_main.cc          zs_cli)  # runs while building: man pages and completions
+  add_dependencies(zeroskid zeroskid-dynamic)  # who builds zeroskid can install it
   if(NOT ZEROSKID_SANITIZE)  # whose start is their own
     target_link_options(zeroskid-run PRIVATE LINKER:-e,zs_start)
     link_static(zeroskid-run 0x501000000000)  # apart: zeroskid may be the program that runs in it
