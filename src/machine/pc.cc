@@ -101,7 +101,7 @@ class Pc::Impl : public InterruptSource,
     });
     ds_memory_.set_cpu(*cpu_);
     vector_registers_.set_cpu(*cpu_);
-    pmu_clock_.set_msrs(msrs_);
+    pmu_clock_.set_sources(msrs_, feed_);
     msrs_.set_cpu(*cpu_);
     feed_.set_cpu(*cpu_);
     feed_.add_timer(pit_);
@@ -155,6 +155,7 @@ class Pc::Impl : public InterruptSource,
 
   // ---- running
   void attach_core(const uarch::CoreModel& model) { feed_.attach(model); }
+  std::uint64_t now_exactly() const { return clock_.now() + feed_.unreported_ticks(); }
   void look_from_outside(std::vector<OutsidePmu> pmus) { feed_.look_from_outside(std::move(pmus)); }
   PcStop run(std::uint64_t instructions) {
     std::uint64_t passed = 0;  // towards the limit, without an instruction: exceptions whose handlers cannot begin
@@ -421,6 +422,7 @@ PortMap& Pc::ports() { return impl_->ports_; }
 const DiskImage* Pc::disk() const { return impl_->disk_ ? &*impl_->disk_ : nullptr; }
 bool Pc::kernel_is_elf32() const { return impl_->kernel_is_elf32_; }
 const Clock& Pc::clock() const { return impl_->clock_; }
+std::uint64_t Pc::now() const { return impl_->now_exactly(); }
 std::uint64_t Pc::retired() const { return impl_->cpu_->retired(); }
 
 }  // namespace zs::machine

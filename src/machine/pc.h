@@ -109,6 +109,8 @@ class Pc {
   /// What INT 13H serves; null with a kernel.
   const DiskImage* disk() const;
   const Clock& clock() const;
+  /// What the clock says, and what has retired since it moved.
+  std::uint64_t now() const;
   std::uint64_t retired() const;
 
  private:

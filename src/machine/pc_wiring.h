@@ -14,6 +14,7 @@
 #include "machine/devices/pic.h"
 #include "machine/pc_identity.h"
 #include "machine/port_map.h"
+#include "machine/retirement_feed.h"
 #include "machine/vcpu/vcpu.h"
 #include "pmu/interfaces.h"
 
@@ -48,14 +49,15 @@ class PmuVectorRegisters : public pmu::VectorRegisters {
 class PmuClock : public pmu::Clock {
  public:
   explicit PmuClock(const machine::Clock& clock) : clock_(clock) {}
-  void set_msrs(const PcMsrs& msrs) { msrs_ = &msrs; }
-  std::uint64_t tsc() override { return msrs_->tsc(); }
+  void set_sources(const PcMsrs& msrs, const RetirementFeed& feed) { msrs_ = &msrs, feed_ = &feed; }
+  std::uint64_t tsc() override { return msrs_->tsc() + feed_->unreported_ticks(); }
   bool has_core_cycles() const override { return true; }
-  std::uint64_t core_cycles() override { return clock_.now(); }
+  std::uint64_t core_cycles() override { return clock_.now() + feed_->unreported_ticks(); }
 
  private:
   const machine::Clock& clock_;
   const PcMsrs* msrs_ = nullptr;
+  const RetirementFeed* feed_ = nullptr;
 };
 
 /// Each interrupt request leads to the 8259 pair, whose INTR the local APIC looks at, and to a pin of the I/O APIC.

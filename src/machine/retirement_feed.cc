@@ -133,6 +133,10 @@ void RetirementFeed::counted(std::uint64_t instructions) {
   for (const Fed& fed : fed_) fed.pmu->issue(issued, ring_);
 }
 
+std::uint64_t RetirementFeed::unreported_ticks() const {
+  return core_ == nullptr ? cpu_->unreported() * kCyclesPerInstruction : 0;
+}
+
 void RetirementFeed::stall(std::uint64_t ticks) { pass(ticks, 0); }
 
 void RetirementFeed::pass(std::uint64_t ticks, std::uint64_t slots) {

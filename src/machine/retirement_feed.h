@@ -76,6 +76,8 @@ class RetirementFeed : public RetirementObserver {
   void init() override;
   void machine_check() override;
 
+  /// What the clock will move by when counted() comes: it is called now and then, and a record has its time at once.
+  std::uint64_t unreported_ticks() const;
   /// The processor waits for so many ticks of the clock, not halted: cycles pass, nothing retires.
   void stall(std::uint64_t ticks);
   /// The earliest moment at which a timer acts, or kNever.

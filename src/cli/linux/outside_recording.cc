@@ -34,7 +34,7 @@ std::string text_of(const GuestFacts& facts, const std::string& path) {
 
 }  // namespace
 
-std::uint64_t OutsideRecording::Time::tsc() { return pc_.clock().now(); }
+std::uint64_t OutsideRecording::Time::tsc() { return pc_.now(); }
 std::uint64_t OutsideRecording::Time::ns() {
   constexpr std::uint64_t kTicks = 12, kNs = 5;
   static_assert(machine::kTscHz / kTicks * kNs == 1'000'000'000);

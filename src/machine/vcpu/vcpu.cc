@@ -77,6 +77,7 @@ void Vcpu::set_real_segment(Seg seg, std::uint16_t selector) {
 }
 arch::RegisterFile Vcpu::register_file() const { return core_->register_file(core_->regs[vcpu::kIp]); }
 std::uint64_t Vcpu::retired() const { return core_->retired(); }
+std::uint64_t Vcpu::unreported() const { return core_->retired() - core_->reported; }
 
 // ---- memory
 

@@ -86,6 +86,8 @@ class Vcpu {
   arch::RegisterFile register_file() const;
   /// Instructions retired since reset().
   std::uint64_t retired() const;
+  /// Of these, what the observer has not been told of by counted() yet.
+  std::uint64_t unreported() const;
 
   // ---- memory
   /// Linear memory with the rights of CPL 0, as the processor itself reaches tables and the Debug Store: walks the page
