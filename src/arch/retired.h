@@ -67,7 +67,8 @@ constexpr bool is_load_or_prefetch(const InsnFacts& facts) { return facts.loads 
 ///         MEM_INST_RETIRED.ALL_LOADS of Skylake and later name them, and their L1_HIT "all SW prefetches and lock
 ///         instructions regardless of the data source" (Skylake and later; Broadwell: "SW prefetches independent of the
 ///         actual data source"). V. Weaver, "Retired Load Instructions", measured Nehalem (instructions; cmps once) and
-///         Sandy Bridge (uops).
+///         Sandy Bridge (uops), and in "deterministic" of 40,600,000 loads, 800,000 of them prefetches, 40,600,065 and
+///         40,600,124 on Nehalem and Westmere.
 /// chosen: a uop is an access, and a REP string instruction has one for each element: into how many microcode cuts a
 ///         long string is not published. One of no elements counts as an instruction. Where the lists say nothing of
 ///         prefetches they are none.

@@ -39,7 +39,7 @@ inline constexpr CpuModel kCore2V1{
     .transactions = false,
     .x2apic = false,
     .tsc_deadline = false,
-    .retired_accesses = {.instructions = true},
+    .retired_accesses = {.instructions = true, .prefetches = true},
     .quirks = {Quirk::BtsFlagsAreZero},
     .events = core2_events,
 };

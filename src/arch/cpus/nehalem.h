@@ -45,7 +45,7 @@ inline constexpr CpuModel kNehalem1{
     .offcore_registers = 1,
     .offcore_bits = 0xFFFF,
     .tsc_deadline = false,
-    .retired_accesses = {.instructions = true},
+    .retired_accesses = {.instructions = true, .prefetches = true},
     .events = nehalem_events,
 };
 static_assert(is_consistent(kNehalem1));

@@ -439,8 +439,8 @@ constexpr Row kRows[] = {
     {Spr, exact("inst_retired.any_p", 0xC0, 0x00, but_pmc0, Yes, kInstructions)},
     {NhmWsm, exact("inst_retired.any_p_arch", 0xC0, 0x00, every, No, kInstructions,
         "instructions retired, the architectural encoding")},
-    {Core2, exact("inst_retired.loads", 0xC0, 0x01, every, No, kLoadInstructions,
-        "instructions retired that read memory").also("mem_inst_retired.loads")},
+    {Core2, exact("inst_retired.loads", 0xC0, 0x01, every, No, kLoadOrPrefetchInstructions,
+        "instructions retired that read memory, and software prefetches").also("mem_inst_retired.loads")},
     {SklSkx | Icx, exact("inst_retired.nop", 0xC0, 0x02, every, Yes, kNops, "no-operations retired (90H and 0FH 1FH)")},
     {Spr, exact("inst_retired.nop", 0xC0, 0x02, but_pmc0, Yes, kNops)},
     {Ivb | Hsw | SklSkx, exact("inst_retired.prec_dist", 0xC0, 0x01, only(1), Distribution, kInstructions,
@@ -687,8 +687,8 @@ constexpr Row kRows[] = {
     {NhmWsm, modelled("mem_inst_retired.latency_above_threshold_8192", 0x0B, 0x10, every, Always,
         kModelled<LatencyLoads>, "tagged loads retired that took more than 8192 cycles").with_address().selecting(8192)
         .also("mem_trans_retired.load_latency_gt_8192")},
-    {NhmWsm, exact("mem_inst_retired.loads", 0x0B, 0x01, every, Yes, kLoadInstructions,
-        "instructions retired that load, a REP string instruction once")
+    {NhmWsm, exact("mem_inst_retired.loads", 0x0B, 0x01, every, Yes, kLoadOrPrefetchInstructions,
+        "instructions retired that load, a REP string instruction once, and software prefetches")
         .also("mem_inst_retired.all_loads mem_uops_retired.all_loads")},
     {SklSkx, exact("mem_inst_retired.lock_loads", 0xD0, 0x21, every, Yes, kLockedLoads,
         "loads retired of instructions with a LOCK prefix or of XCHG with memory").with_address()

@@ -95,8 +95,6 @@ inline constexpr EventMeaning kLoadsStoresAndFences{
 // An instruction locks one access at most.
 inline constexpr EventMeaning kLockedLoads{
     .count = [](const Retired& r) { return r.locked ? meanings::saturated(r.load_count) : 0U; }, .memory = true};
-inline constexpr EventMeaning kLoadInstructions{
-    .count = [](const Retired& r) -> std::uint32_t { return meanings::loads(r); }};
 inline constexpr EventMeaning kLoadOrPrefetchInstructions{
     .count = [](const Retired& r) -> std::uint32_t { return meanings::loads(r) || r.prefetch; }};
 inline constexpr EventMeaning kStoreInstructions{

@@ -436,7 +436,7 @@ TEST(EventMeanings, SayWhichOfThemDependOnMemory) {
   EXPECT_FALSE(kInstructions.memory);
   EXPECT_FALSE(kBranches.memory);
   EXPECT_TRUE(kLoads.memory);
-  EXPECT_FALSE(kLoadInstructions.memory || kMemoryInstructions.memory) << "known before a REP string has run";
+  EXPECT_FALSE(kLoadOrPrefetchInstructions.memory || kMemoryInstructions.memory) << "known before a REP string has run";
   EXPECT_FALSE(kLoads.addresses);
   EXPECT_TRUE(kSplitLoads.addresses);
 }
