@@ -340,6 +340,8 @@ struct Core {
   void set_accessed(Descriptor& descriptor);
   /// MOV and POP to a data segment register, SS included; also LDS and its kin.
   void load_segment(unsigned seg, std::uint16_t selector);
+  /// What ES, DS, FS and GS may be loaded with at this privilege level. vector  of the fault of what they may not
+  Segment checked_data_segment(std::uint16_t selector, std::uint8_t vector);
   Segment checked_stack_segment(std::uint16_t selector, unsigned level, std::uint8_t vector, bool external);
   void load_ldt(std::uint16_t selector);
   void load_tr(std::uint16_t selector);

@@ -19,6 +19,12 @@ Segment null_segment(std::uint16_t selector, unsigned dpl) {
   return s;
 }
 
+Segment virtual8086_segment(std::uint16_t selector) {
+  constexpr std::uint16_t kWritableDataOfRing3 = 0xF3;
+  const std::uint64_t base = std::uint64_t{selector} << 4;
+  return {.selector = selector, .attributes = kWritableDataOfRing3, .limit = 0xFFFF, .base = base};
+}
+
 Segment Core::Descriptor::segment(std::uint16_t selector) const {
   Segment s;
   s.selector = selector;
@@ -98,6 +104,17 @@ Segment Core::checked_stack_segment(std::uint16_t selector, unsigned level, std:
   return d.segment(selector);
 }
 
+Segment Core::checked_data_segment(std::uint16_t selector, std::uint8_t vector) {
+  if (is_null(selector)) return null_segment(selector);
+  Descriptor d = read_descriptor(selector, vector);
+  const bool is_code = (d.type() & 8) != 0, bit1 = (d.type() & 2) != 0, conforming = is_code && (d.type() & 4) != 0;
+  if (!d.code_or_data() || (is_code && !bit1)) selector_fault(vector, selector);
+  if (!conforming && ((selector & 3u) > d.dpl() || cpl > d.dpl())) selector_fault(vector, selector);
+  if (!d.present()) selector_fault(kNotPresent, selector);
+  set_accessed(d);
+  return d.segment(selector);
+}
+
 void Core::load_segment(unsigned seg, std::uint16_t selector) {
   if (real_addressing()) {
     set_real_segment(seg, selector);
@@ -114,18 +131,7 @@ void Core::load_segment(unsigned seg, std::uint16_t selector) {
     refresh_mode();
     return;
   }
-  if (is_null(selector)) {
-    segments[seg] = null_segment(selector);
-    refresh_views();
-    return;
-  }
-  Descriptor d = read_descriptor(selector);
-  const bool is_code = (d.type() & 8) != 0, bit1 = (d.type() & 2) != 0, conforming = is_code && (d.type() & 4) != 0;
-  if (!d.code_or_data() || (is_code && !bit1)) selector_fault(kGeneralProtection, selector);
-  if (!conforming && ((selector & 3u) > d.dpl() || cpl > d.dpl())) selector_fault(kGeneralProtection, selector);
-  if (!d.present()) selector_fault(kNotPresent, selector);
-  set_accessed(d);
-  segments[seg] = d.segment(selector);
+  segments[seg] = checked_data_segment(selector, kGeneralProtection);
   refresh_views();
 }
 

@@ -28,22 +28,12 @@ const TssLayout& layout_of(unsigned type) { return (type & 8) != 0 ? kTss32 : kT
   throw Fault{vector, true, (selector & 0xFFFCu) | external};
 }
 
-/// What CS and the data segment registers are loaded with; SS has checked_stack_segment().
-Segment task_segment(Core& c, unsigned seg, U16 selector) {
-  if ((selector & 0xFFFC) == 0) {
-    if (seg == kCs) fault_of(kInvalidTss, selector, 0);
-    return null_segment(selector);
-  }
+Segment task_code(Core& c, U16 selector) {
+  if ((selector & 0xFFFC) == 0) fault_of(kInvalidTss, selector, 0);
   Core::Descriptor d = c.read_descriptor(selector, kInvalidTss);
   const unsigned rpl = selector & 3u;
-  const bool code = (d.type() & 8) != 0, bit1 = (d.type() & 2) != 0, conforming = code && (d.type() & 4) != 0;
-  bool fits = d.code_or_data();
-  if (seg == kCs) {
-    fits = fits && code && (conforming ? d.dpl() <= rpl : d.dpl() == rpl);
-  } else {
-    fits = fits && (!code || bit1) && (conforming || d.dpl() >= std::max(rpl, c.cpl));
-  }
-  if (!fits) fault_of(kInvalidTss, selector, 0);
+  const bool code = d.code_or_data() && (d.type() & 8) != 0, conforming = (d.type() & 4) != 0;
+  if (!code || (conforming ? d.dpl() > rpl : d.dpl() != rpl)) fault_of(kInvalidTss, selector, 0);
   if (!d.present()) fault_of(kNotPresent, selector, 0);
   c.set_accessed(d);
   return d.segment(selector);
@@ -58,11 +48,6 @@ Segment task_ldt(Core& c, U16 selector) {
 }
 
 }  // namespace
-
-Segment virtual8086_segment(U16 selector) {
-  constexpr U16 kWritableDataOfRing3 = 0xF3;
-  return {.selector = selector, .attributes = kWritableDataOfRing3, .limit = 0xFFFF, .base = U64{selector} << 4};
-}
 
 Core::Descriptor Core::task_descriptor(U16 selector, bool busy, U8 vector, U32 external) {
   if ((selector & 4) != 0 || (selector | 7u) > gdtr.limit) fault_of(vector, selector, external);
@@ -131,8 +116,9 @@ void Core::switch_task(const Descriptor& to, U16 selector, TaskSwitch why, U64 r
     segments[kLdtr] = task_ldt(*this, new_ldt);
     for (const unsigned seg : {kCs, kSs, kEs, kDs, kFs, kGs}) {
       segments[seg] = virtual8086  ? virtual8086_segment(selectors[seg])
+                      : seg == kCs ? task_code(*this, selectors[kCs])
                       : seg == kSs ? checked_stack_segment(selectors[kSs], cpl, kInvalidTss, false)
-                                   : task_segment(*this, seg, selectors[seg]);
+                                   : checked_data_segment(selectors[seg], kInvalidTss);
     }
   } catch (Fault& fault) {
     refresh_mode();
