@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "base/bytes.h"
+#include "base/elf_notes.h"
 
 namespace zs::profile {
 namespace {
@@ -96,21 +96,10 @@ std::uint64_t address_in_kallsyms(std::string_view text, std::string_view symbol
 }
 
 std::optional<BuildId> build_id_of_notes(const std::string& notes) {
-  constexpr std::uint32_t kGnuBuildId = 3;
-  ByteReader in(std::as_bytes(std::span(notes)));
-  const auto padded = [](std::uint32_t size) { return (std::uint64_t{size} + 3) & ~std::uint64_t{3}; };
-  while (in.remaining() >= 12) {
-    const auto name_size = in.read<std::uint32_t>();
-    const auto size = in.read<std::uint32_t>();
-    const auto type = in.read<std::uint32_t>();
-    const std::string_view name = in.take_padded_string(padded(name_size));
-    const Bytes id = in.take(padded(size));
-    if (!in.ok()) break;
-    if (type == kGnuBuildId && name == "GNU" && size <= 20) {
-      return BuildId::of(reinterpret_cast<const std::uint8_t*>(id.data()), static_cast<std::uint8_t>(size));
-    }
-  }
-  return std::nullopt;
+  constexpr std::size_t kLongest = 20;
+  const Bytes id = build_id_in(std::as_bytes(std::span(notes)), 4);
+  if (id.empty() || id.size() > kLongest) return std::nullopt;
+  return BuildId::of(reinterpret_cast<const std::uint8_t*>(id.data()), static_cast<std::uint8_t>(id.size()));
 }
 
 std::string kept_kallsyms(const BuildId& kernel) {
