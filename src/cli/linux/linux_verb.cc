@@ -476,8 +476,8 @@ int run_linux(const Arguments& arguments) {
     write_all(STDERR_FILENO, console.last());
     say("linux: " + (status == kPanicked ? "the kernel panicked" : ending(stop, pc)));
   }
-  const bool whole = !arrivals.failed() && (!recording || recording->close(arrivals.facts()));
-  return status == 0 && !whole ? kToolFailed : status;
+  const bool recorded = !recording || recording->close(arrivals.facts());
+  return status == 0 && (arrivals.failed() || !recorded) ? kToolFailed : status;
 }
 
 }  // namespace
