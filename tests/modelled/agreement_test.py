@@ -114,7 +114,7 @@ class Agreement(unittest.TestCase):
             self.assertEqual(self.intervals(case), counted, case)
             return
         periods = self.sampled(case)
-        stands_for, longest, samples = sum(periods), max(periods, default=first_period(case)), len(periods)
+        stands_for, longest, samples = sum(periods), max(periods) if periods else first_period(case), len(periods)
         if case.way == "-c 1009" and case.precision:
             stands_for += samples  # the one that arming takes is in no period there
         # Behind the last sample a period may have begun, and one that follows the program grows by up to an eighth.

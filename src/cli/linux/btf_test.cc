@@ -13,9 +13,9 @@ namespace {
 constexpr std::string_view kNames("\0task\0a\0inner\0b\0", 16);
 constexpr std::uint32_t kTask = 1, kA = 6, kInner = 8, kB = 14;
 
-/// An int; a structure without a name whose `b` lies at byte 4; `task` with `a`, one of those at 8, and at 16 `inner`,
-/// a
-/// constant one. returns  zeros, a smaller BTF, zeros, that one
+/// The types are an int; a structure without a name, whose `b` lies at byte 4; `task`, which has `a`, such a structure
+/// at byte 8, and `inner`, a constant one, at byte 16.
+/// returns  zeros, a smaller BTF, zeros, that one
 std::vector<std::byte> memory() {
   constexpr std::uint32_t kInt = 1u << 24, kConst = 10u << 24, kStruct = 4u << 24;
   const std::vector<std::uint32_t> types = {0,     kInt,        4,  32,                                   // 1
