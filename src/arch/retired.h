@@ -130,6 +130,12 @@ struct TakenBranch {
   std::uint64_t cycle = 0;  // of its core, in which it was left behind; 0: not known here, the PMU's clock may
 };
 
+/// How often an instruction retired (`to` is 0), or how often the branch at `from` was taken to `to`.
+struct PathCount {
+  std::uint64_t from = 0, to = 0, times = 0;
+  bool operator==(const PathCount&) const = default;
+};
+
 /// General registers in the order of a legacy PEBS record (SDM vol. 3B, "PEBS Record Format"), after retirement.
 struct RegisterFile {
   std::uint64_t flags = 0, ip = 0;  // ip: the next instruction

@@ -151,7 +151,7 @@ void Dispatcher::leave_at_fault() {
   if (block.probe == ProbeTime::Before && block.variant != Variant::Step && place.instruction != 0)
     accountant_.probes.reached(block.pc, nullptr);
   const bool counted = block.variant != Variant::Step && place.instruction != 0 &&
-                       (!thread.cpu.pmus.empty() || thread.cpu.core != nullptr);
+                       (!thread.cpu.pmus.empty() || thread.cpu.core != nullptr || thread.cpu.counts_paths);
   if (budget) {
     if (!at_once) run_.context.trace_pointer += place.instruction;
     accountant_.drain({});

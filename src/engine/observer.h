@@ -104,7 +104,8 @@ struct VirtualCpu {
   /// it is given may be zeros, but for the instruction pointer, and it may be called when the thread has gone on; its
   /// core keeps outcomes (arch::CoreFeed::keep_outcomes).
   bool wants_registers = true;
-  bool probes = false;  // there may be probes: the trace has to say where the thread has been
+  bool probes = false;        // there may be probes: the trace has to say where the thread has been
+  bool counts_paths = false;  // Observer::ran is to hear of the thread
   /// With a core: what the whole run does now. Observer::pmi may change it, and it holds from the instruction behind
   /// that. null: Unit, always
   const Phase* phase = nullptr;
@@ -171,6 +172,11 @@ class Observer {
   /// The thread is in a system call of which its PMUs hear only when it is over: what is told meanwhile comes behind
   /// that instruction.
   virtual void in_call([[maybe_unused]] const ThreadIdentity& who, [[maybe_unused]] bool in) {}
+
+  /// Of VirtualCpu::counts_paths: what the thread did beside what was told before; an instruction or a branch may come
+  /// more than once. Mappings are those that were reported last. All of a thread is told before thread_exited.
+  virtual void ran([[maybe_unused]] const ThreadIdentity& who,
+                   [[maybe_unused]] std::span<const arch::PathCount> counts) {}
 
   virtual void forked(const ThreadIdentity& child, bool thread) = 0;  // in the parent, before the child runs
   virtual void in_forked_child() = 0;  // in a new process: forget buffered output that the parent still owns

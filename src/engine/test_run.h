@@ -68,6 +68,11 @@ class Heard final : public Observer {
     at_probe();
   }
 
+  void ran(const ThreadIdentity& /*who*/, std::span<const arch::PathCount> counts) override {
+    ran_counts.insert(ran_counts.end(), counts.begin(), counts.end());
+  }
+
+  std::vector<arch::PathCount> ran_counts;
   std::function<void(const arch::RegisterFile&)> at_pmi = [](const arch::RegisterFile&) {};
   std::function<void()> at_probe = [] {}, at_counted = [] {};
   std::vector<CodeProbe> thought_of;   // for the next new_probes()

@@ -38,6 +38,10 @@ enum class ChainEnd : std::uint8_t {
   Limit,        // no more entries were wanted
 };
 
+/// Of an exact profile, the events in their order: a sample's period says how often the instruction ran, or the branch
+/// was taken to `address`.
+inline constexpr std::uint32_t kRanInstructions = 0, kRanBranches = 1;
+
 struct Sample {
   std::uint32_t event = 0;  // index into the recording's events
   std::int32_t pid = 0, tid = 0;

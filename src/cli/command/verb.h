@@ -22,6 +22,7 @@ extern const Verb kReportVerb;
 extern const Verb kMemVerb;
 extern const Verb kC2cVerb;
 extern const Verb kTraceVerb;
+extern const Verb kProfileVerb;
 extern const Verb kAnnotateVerb;
 extern const Verb kScriptVerb;
 extern const Verb kPlotVerb;

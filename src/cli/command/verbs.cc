@@ -8,6 +8,7 @@ std::span<const Verb* const> verbs() {
       &kStatVerb,
       &kTopdownVerb,
       &kRecordVerb,
+      &kProfileVerb,
       &kReportVerb,
       &kMemVerb,
       &kC2cVerb,

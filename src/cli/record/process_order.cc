@@ -26,7 +26,8 @@ bool is_dated(const Message& message) {
         using T = std::decay_t<decltype(m)>;
         return kIsSample<T> || std::is_same_v<T, session::Comm> || std::is_same_v<T, session::Mmap> ||
                std::is_same_v<T, session::Fork> || std::is_same_v<T, session::Exit> ||
-               std::is_same_v<T, session::Lost> || std::is_same_v<T, session::Branches>;
+               std::is_same_v<T, session::Lost> || std::is_same_v<T, session::Branches> ||
+               std::is_same_v<T, session::Ran>;
       },
       message);
 }

@@ -58,8 +58,6 @@ struct Words {
   std::uint64_t ring_pages = 128;
 };
 
-bool samples_memory(RecordKind kind) { return kind == RecordKind::Memory || kind == RecordKind::CacheLines; }
-
 /// As perf names processors: vendor, family, model, stepping.
 std::string cpu_id(const arch::CpuModel& model) {
   const arch::Identity identity = arch::identity(model);
@@ -176,6 +174,26 @@ Result<void> see_both_rings(const EventSelection& selection, std::vector<session
                            .with(PerfEvtSel::kernel, selection.parsed[i].kernel)
                            .raw();
   }
+  return {};
+}
+
+/// How often each instruction ran, and each branch was taken.
+Result<void> choose_profile(const Words& words, RecordOptions& out) {
+  if (words.run.detail != "auto" && words.run.detail != "exact")
+    return Error{"profile: counts exactly, without a model of the processor's core, which --detail is about",
+                 "leave --detail out; zeroskid stat --detail " + words.run.detail + " has modelled events"};
+  constexpr std::uint64_t kTakenBranches = 0x20C4;  // BR_INST_RETIRED.NEAR_TAKEN, for readers that know numbers alone
+  out.config.events = {{.name = "instructions:u", .kind = session::EventKind::RanInstructions, .period = 1},
+                       {.name = "taken-branches:u", .kind = session::EventKind::RanBranches, .period = 1, .leader = 1}};
+  out.config.registers = false;
+  out.description.interrupt_registers = 0;
+  out.description.notes.push_back({profile::kExactProfile, "a sample's period is how often its instruction ran"});
+  out.description.events = {{.name = "instructions:u",
+                             .type = static_cast<std::uint32_t>(profile::perf::EventType::Hardware),
+                             .config = 1,
+                             .period = 1,
+                             .precise_ip = 3},
+                            {.name = "taken-branches:u", .config = kTakenBranches, .period = 1, .precise_ip = 3}};
   return {};
 }
 
@@ -308,7 +326,11 @@ Result<void> choose(const Words& words, RecordOptions& out) {
     out.config.data_mappings = out.config.data_mappings || choice->mode == Callchain::Dwarf;
   }
   if (auto branches = choose_branches(words, **model, out); !branches) return branches;
-  if (auto events = choose_events(words, **model, out); !events) return events;
+  if (words.kind == RecordKind::Profile) {
+    if (auto possible = choose_profile(words, out); !possible) return possible;
+  } else if (auto events = choose_events(words, **model, out); !events) {
+    return events;
+  }
   if (words.heap && words.no_heap) return Error{"--heap and --no-heap exclude each other", "one of them"};
   // It would be most of what a sampled run of a program that allocates much takes.
   const bool heap = samples_memory(words.kind) && !words.no_heap;
@@ -318,7 +340,7 @@ Result<void> choose(const Words& words, RecordOptions& out) {
     if (auto possible = can_log_sharing(out.config); !possible) return possible;
   }
 
-  out.description.interrupt_registers = profile::perf::kAllGeneralRegisters;
+  if (has_samples(words.kind)) out.description.interrupt_registers = profile::perf::kAllGeneralRegisters;
   if (!words.registers.empty()) {
     const auto mask = parse_registers(words.registers);
     if (!mask) return mask.error();
@@ -380,7 +402,7 @@ Result<void> refuse_for_the_kernel(const Words& words, const RecordOptions& opti
 
 /// Where the kernel counts: fills in out.perf_events, and leaves the rest alone.
 Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
-  if (words.kind == RecordKind::Branches) return {};
+  if (!has_samples(words.kind)) return {};
   const bool memory = samples_memory(words.kind);
   const bool kernel = asks_for_the_kernel(words.back_end);
   std::vector<std::string> events = words.events;
@@ -435,39 +457,6 @@ Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
   return {};
 }
 
-}  // namespace
-
-std::string name_of(RecordKind kind) {
-  switch (kind) {
-    case RecordKind::Plain: break;
-    case RecordKind::Memory: return "mem record";
-    case RecordKind::CacheLines: return "c2c record";
-    case RecordKind::Branches: return "trace";
-    case RecordKind::Outside: return "linux --record";
-  }
-  return "record";
-}
-
-namespace {
-
-const char* about(RecordKind kind) {
-  switch (kind) {
-    case RecordKind::Plain:
-    case RecordKind::Outside: break;
-    case RecordKind::Memory:
-      return "Runs a program and samples its loads and stores, with where their data was and how long it took;\n"
-             "writes perf.data, which `zeroskid mem report` and perf read.";
-    case RecordKind::CacheLines:
-      return "Runs a program, samples its loads and stores, and keeps how its threads hand cache lines to each other;\n"
-             "writes perf.data, which `zeroskid c2c report` and perf read.";
-    case RecordKind::Branches:
-      return "Runs a program and traces every branch it takes: record -e intel_bts//u. Writes perf.data, which\n"
-             "`zeroskid trace report` shows as a tree of calls, `zeroskid script` branch by branch, and perf reads.\n"
-             "With --to, writes complete counts for optimisers: of the program, or of a recording if none is named.";
-  }
-  return "Runs a program and samples it; writes perf.data, which `zeroskid report` and perf read.";
-}
-
 void add_sample_options(CommandLine& line, Words& words) {
   const RecordKind kind = words.kind;
   const bool memory = samples_memory(kind);
@@ -518,11 +507,15 @@ void add_sample_options(CommandLine& line, Words& words) {
 }
 
 void add_trace_options(CommandLine& line, Words& words, TraceExport& exports) {
-  line.group("For optimisers");
+  const bool lines = words.kind == RecordKind::Profile;
+  line.group(lines ? "For other tools" : "For optimisers");
   line.value("--to", words.formats, "FORMAT[=FILE][,FORMAT...]",
-             "Counts of branches as BOLT (fdata) or AutoFDO (autofdo)\nreads them [FILE: the recording's name and the "
-             "format's]");
-  line.known_words("FORMAT", "", {"fdata", "autofdo"});
+             std::string("Counts of branches as BOLT (fdata) or AutoFDO (autofdo)") +
+                 (lines ? " reads them, and of\nlines as genhtml does (lcov)" : "\nreads them") +
+                 " [FILE: the recording's name and the format's]");
+  line.known_words(
+      "FORMAT", "",
+      lines ? std::vector<std::string>{"fdata", "autofdo", "lcov"} : std::vector<std::string>{"fdata", "autofdo"});
   line.value("--dso", exports.dso, "FILE", "Of this executable or library [the program]");
   line.value("--input", exports.input.path, "FILE", "Where no program is named: the recording [perf.data]");
 }
@@ -535,34 +528,34 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   Words words;
   words.kind = kind;
   words.run.t_is_tid = kind != RecordKind::Memory;
-  words.run.has_targets = kind != RecordKind::Branches;
+  words.run.has_targets = has_samples(kind);
   if (memory) words.run.least_detail = session::Detail::Full;
-  if (kind == RecordKind::Branches) {
+  if (!has_samples(kind)) {
     add_trace_options(line, words, options.exports);
   } else {
     add_sample_options(line, words);
   }
   line.group("The recording");
   line.value("-o,--output", options.output, "FILE", "Where to [perf.data; an old one is kept as perf.data.old]");
-  if (kind != RecordKind::Branches) {
+  if (has_samples(kind)) {
     line.number("-m,--mmap-pages", words.ring_pages, 1, "N",
                 "With --pmu=hw: pages of memory for records, on each CPU; a power of two [128]");
   }
   add_compression_option(line, words.compression);
-  if (!memory) {
+  if (kind == RecordKind::Plain || kind == RecordKind::Branches) {
     line.value("--max-size", words.bound.max_size, "SIZE",
                "Of a branch trace: so large may the file become; the last branches are kept, in a temporary "
                "file\nbeside it until the end [any size]");
     line.number("-S,--snapshot", words.bound.last_branches, 1, "N", "Likewise: the last N branches");
     add_trace_filter_options(line, options.trace_filter);
   }
-  if (kind != RecordKind::Branches) {
+  if (has_samples(kind)) {
     line.number("--ds-records", words.ds_records, 1, "N",
                 "PEBS records per interrupt; always 1 with -F, -b and call chains [64]");
   }
   line.flag("-q,--quiet", options.quiet, "Say nothing but errors");
   line.flag("-v,--verbose", options.verbose, "Say more: interrupts, records");
-  if (kind != RecordKind::Branches)
+  if (has_samples(kind))
     add_back_end_options(
         line, words.back_end,
         {.rings_by_thread = true, .t_is_tid = kind != RecordKind::Memory, .kernels_own_events = !memory});
@@ -580,7 +573,7 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
     say(chosen.error());
     return kUsage;
   }
-  if (kind == RecordKind::Branches) {
+  if (!has_samples(kind)) {
     const std::string recording = options.program.empty() ? options.exports.input.path : options.output;
     options.exports.input.path = recording;
     if (const auto set = choose_formats(words.formats, options.exports); !set) {

@@ -10,18 +10,13 @@
 #include "cli/events/event_selection.h"
 #include "cli/perf_events/perf_record.h"
 #include "cli/record/last_branches.h"
+#include "cli/record/record_kind.h"
 #include "cli/trace/trace_export.h"
 #include "cli/trace/trace_filter.h"
 #include "profile/perf_data/recording.h"
 #include "session/settings/config.h"
 
 namespace zs::cli {
-
-/// `record`; or `mem record` and `c2c record`: the same with other events and fields as usual; or `trace`: branches; or
-/// `linux --record`: a kernel and its programs.
-enum class RecordKind : std::uint8_t { Plain, Memory, CacheLines, Branches, Outside };
-/// "record", "mem record", "c2c record", "trace", "linux --record"
-std::string name_of(RecordKind kind);
 
 struct RecordOptions {
   session::RecordingConfig config;

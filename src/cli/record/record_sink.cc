@@ -141,6 +141,17 @@ void RecordSink::take(session::Branches& branches) {
   }
 }
 
+void RecordSink::take(session::Ran& ran) {
+  session::Sample sample{.pid = ran.origin.pid, .tid = ran.origin.tid, .time_ns = ran.origin.time_ns, .exact_ip = true};
+  for (const arch::PathCount& count : ran.counts) {
+    sample.event = count.to == 0 ? session::kRanInstructions : session::kRanBranches;
+    sample.ip = count.from;
+    sample.address = count.to;
+    sample.period = count.times;
+    take(sample);
+  }
+}
+
 void RecordSink::write(const session::Branches& branches) {
   const Origin& o = branches.origin;
   keep(writer_.branches({.pid = o.pid, .tid = o.tid, .time_ns = o.time_ns}, branches.records));

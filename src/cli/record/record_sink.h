@@ -59,6 +59,7 @@ class RecordSink final : public RecordingSink {
   void take(session::Counts& counts);
   void take(session::Sharing& sharing);
   void take(session::Branches& branches);
+  void take(session::Ran& ran);
   void take(session::Notice&) {}
   void take(session::Window&) {}  // this and what follows: of stat alone
   void take(session::Region&) {}

@@ -40,13 +40,17 @@ void summarise(const RecordOptions& options, const RecordSink& sink) {
   const session::Statistics& s = sink.statistics();
   const bool trace = options.config.traces_branches();
   const std::uint64_t kept = trace ? sink.branches_in_file() : sink.samples_in_file();
-  const std::string unit = trace ? kept == 1 ? " branch" : " branches" : kept == 1 ? " sample" : " samples";
+  const bool profile = options.config.profiles();
+  const std::string unit = profile     ? kept == 1 ? " count" : " counts"
+                           : trace     ? kept == 1 ? " branch" : " branches"
+                           : kept == 1 ? " sample"
+                                       : " samples";
   const std::string before =
       sink.branches_dropped() != 0 ? ", the " + with_separators(sink.branches_dropped()) + " before them dropped" : "";
   const std::string others =
       options.trace_filter.any() ? ", " + with_separators(s.filtered) + " filtered out" : std::string();
-  std::string text = "[ zeroskid record: " + with_separators(kept) + unit + before + others + " -> " + sink.path() +
-                     " (" + byte_size(sink.bytes()) + ") ]\n";
+  std::string text = std::string("[ zeroskid ") + (profile ? "profile: " : "record: ") + with_separators(kept) + unit +
+                     before + others + " -> " + sink.path() + " (" + byte_size(sink.bytes()) + ") ]\n";
   if (options.config.in_units) {
     text += "[ zeroskid record: in detail: " + detail_in_words(options.config, sink.units()) +
             "; samples of estimates are taken there, and their periods scaled ]\n";
@@ -65,6 +69,10 @@ void summarise(const RecordOptions& options, const RecordSink& sink) {
     write_prose(STDERR_FILENO, "hint: zeroskid trace report" +
                                    (sink.path() == "perf.data" ? std::string() : " -i " + sink.path()) +
                                    " shows its calls\n");
+  else if (profile)
+    write_prose(STDERR_FILENO, "hint: zeroskid annotate" +
+                                   (sink.path() == "perf.data" ? std::string() : " -i " + sink.path()) +
+                                   " shows how often each line ran, zeroskid report each function\n");
   else if (sink.samples() == 0)
     say(Error{"no event came as often as its period", "-c 1 samples every event"});
 }
@@ -143,6 +151,7 @@ int run(const Arguments& arguments, RecordKind kind) {
 }
 
 int run_record(const Arguments& arguments) { return run(arguments, RecordKind::Plain); }
+int run_profile(const Arguments& arguments) { return run(arguments, RecordKind::Profile); }
 
 }  // namespace
 
@@ -151,5 +160,6 @@ int run_c2c_record(const Arguments& arguments) { return run(arguments, RecordKin
 int run_trace_record(const Arguments& arguments) { return run(arguments, RecordKind::Branches); }
 
 const Verb kRecordVerb{"record", "Run a program and sample it into perf.data", run_record};
+const Verb kProfileVerb{"profile", "Run a program and count how often each line of it runs, exactly", run_profile};
 
 }  // namespace zs::cli

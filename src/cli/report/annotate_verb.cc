@@ -153,6 +153,7 @@ int run_annotate(const Arguments& arguments) {
   std::uint64_t outside = 0;
   const auto heats =
       profile::function_heats(*reader, symbolizer, {.symbol = options.symbol, .dso = options.dso}, outside);
+  style.times = profile::is_exact_profile(reader->description());
   Page page(options.input.pager());
   std::vector<Error> failures;
   bool shown = false;

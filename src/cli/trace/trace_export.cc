@@ -10,6 +10,7 @@
 #include "base/items.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"
+#include "report/exact/exact_counts.h"
 #include "report/trace/branch_counts.h"
 
 namespace zs::cli {
@@ -18,16 +19,17 @@ namespace {
 struct FormatRow {
   TraceFormat format;
   std::string_view name;
-  std::string (*text)(const report::FileBranches& branches);
+  std::string (*text)(const report::FileBranches& branches);  // null: it is not of one file
 };
 constexpr FormatRow kFormats[] = {{TraceFormat::Bolt, "fdata", report::bolt_text},
-                                  {TraceFormat::AutoFdo, "autofdo", report::autofdo_text}};
+                                  {TraceFormat::AutoFdo, "autofdo", report::autofdo_text},
+                                  {TraceFormat::Lcov, "lcov", nullptr}};
 
 /// The file that is meant; null, and says so, if no such one was executed.
-const profile::Dso* dso_meant(const TraceExport& exports, const report::BranchCounts& counts,
+const profile::Dso* dso_meant(const TraceExport& exports, const profile::AddressSpaces& spaces,
                               profile::Symbolizer& symbolizer) {
   std::string others;
-  for (const auto& image : counts.spaces().images()) {
+  for (const auto& image : spaces.images()) {
     if (!image->code) continue;
     const profile::Dso* const dso = symbolizer.dso_of(*image);
     if (exports.dso.empty() || exports.dso == dso->path || exports.dso == dso->short_name) return dso;
@@ -37,12 +39,58 @@ const profile::Dso* dso_meant(const TraceExport& exports, const report::BranchCo
   return nullptr;
 }
 
+const FormatRow& row_of(TraceFormat format) { return *std::ranges::find(kFormats, format, &FormatRow::format); }
+
 bool write_file(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
   file.close();
   if (!file) say(path + ": cannot write: " + std::strerror(errno));
   return static_cast<bool>(file);
+}
+
+bool is_readable(const profile::Dso& dso) {
+  if (dso.image != nullptr) return true;
+  say(Error{dso.path + ": is not there any more, or is another build: its branches cannot be told apart",
+            "run the program again"});
+  return false;
+}
+
+bool write_branches(const TraceExport::File& file, const report::FileBranches& branches, bool quiet) {
+  if (!write_file(file.path, row_of(file.format).text(branches))) return false;
+  if (!quiet) {
+    say(with_separators(branches.taken) + " branches of " + branches.dso->path + ", at " +
+        with_separators(branches.branches.size()) + " places -> " + file.path);
+  }
+  return true;
+}
+
+int export_profile(const TraceExport& exports, const profile::PerfDataReader& reader, bool quiet) {
+  for (const TraceExport::File& file : exports.files) {
+    const bool lines = file.format == TraceFormat::Lcov;
+    profile::Symbolizer symbolizer(lines ? profile::Names::Demangled : profile::Names::AsLinked);
+    symbolizer.expect(reader);
+    const report::ExactCounts counts(reader, symbolizer);
+    for (const std::string& remark : symbolizer.remarks()) say(remark);
+    if (lines) {
+      const std::string text = report::lcov_text(counts);
+      if (text.empty()) {
+        say(Error{reader.name() + ": no line of a source file that is here ran",
+                  "compile with -g, and leave the sources where they were"});
+        return kToolFailed;
+      }
+      if (!write_file(file.path, text)) return kToolFailed;
+      if (!quiet) say("lines, branches and functions -> " + file.path);
+      continue;
+    }
+    const profile::Dso* const dso = dso_meant(exports, counts.spaces(), symbolizer);
+    if (dso == nullptr || !is_readable(*dso)) return kToolFailed;
+    const auto of_file = counts.files().find(dso);
+    const report::FileCounts none;
+    if (!write_branches(file, branches_of(of_file != counts.files().end() ? of_file->second : none, *dso), quiet))
+      return kToolFailed;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -54,7 +102,7 @@ Result<void> choose_formats(const std::string& formats, TraceExport& exports) {
     const auto* const row = std::ranges::find(kFormats, word.substr(0, equals), &FormatRow::name);
     if (row == std::end(kFormats)) {
       return Error{"--to " + formats + ": no such format: '" + std::string(word.substr(0, equals)) + "'",
-                   "fdata is BOLT's, autofdo is AutoFDO's"};
+                   "fdata is BOLT's, autofdo is AutoFDO's, lcov is genhtml's"};
     }
     const std::string_view named = word.substr(std::min(equals + 1, word.size()));
     exports.files.push_back(
@@ -66,27 +114,26 @@ Result<void> choose_formats(const std::string& formats, TraceExport& exports) {
 int export_trace(TraceExport exports, bool quiet) {
   exports.input.traces = profile::Traces::Pieces;
   const auto reader = open_recording(exports.input);
-  if (!reader || !has_branch_trace(*reader)) return kToolFailed;
+  if (!reader) return kToolFailed;
+  if (profile::is_exact_profile(reader->description())) return export_profile(exports, *reader, quiet);
+  if (!has_branch_trace(*reader)) return kToolFailed;
+  for (const TraceExport::File& file : exports.files) {
+    if (row_of(file.format).text != nullptr) continue;
+    say(Error{reader->name() + ": a branch trace has no counts of lines",
+              "zeroskid profile --to " + std::string(row_of(file.format).name) + " PROGRAM counts them"});
+    return kToolFailed;
+  }
   profile::Symbolizer symbolizer(profile::Names::AsLinked);
   symbolizer.expect(*reader);
   report::BranchCounts counts(symbolizer);
   reader->for_each(profile::PerfDataReader::Order::Time, [&](const profile::Record& record) { counts.take(record); });
-  const profile::Dso* const dso = dso_meant(exports, counts, symbolizer);
+  const profile::Dso* const dso = dso_meant(exports, counts.spaces(), symbolizer);
   if (dso == nullptr) return kToolFailed;
   for (const std::string& remark : symbolizer.remarks()) say(remark);
-  if (dso->image == nullptr) {
-    say(Error{dso->path + ": is not there any more, or is another build: its branches cannot be told apart",
-              "trace the program again"});
-    return kToolFailed;
-  }
+  if (!is_readable(*dso)) return kToolFailed;
   const report::FileBranches branches = report::branches_of(counts.steps(), *dso);
   for (const TraceExport::File& file : exports.files) {
-    const auto* const row = std::ranges::find(kFormats, file.format, &FormatRow::format);
-    if (!write_file(file.path, row->text(branches))) return kToolFailed;
-    if (!quiet) {
-      say(with_separators(branches.taken) + " branches of " + dso->path + ", at " +
-          with_separators(branches.branches.size()) + " places -> " + file.path);
-    }
+    if (!write_branches(file, branches, quiet)) return kToolFailed;
   }
   return 0;
 }

@@ -1,4 +1,4 @@
-// What `zeroskid trace --to` writes: counts of a branch trace for optimisers, a file for each format.
+// What `zeroskid trace --to` and `profile --to` write: counts for optimisers and for coverage, a file for each format.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace zs::cli {
 
-enum class TraceFormat : std::uint8_t { Bolt, AutoFdo };
+enum class TraceFormat : std::uint8_t { Bolt, AutoFdo, Lcov };
 
 struct TraceExport {
   struct File {

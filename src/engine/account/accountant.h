@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/account/core_feeder.h"
+#include "engine/account/exit_counts.h"
 #include "engine/account/logged_trace.h"
 #include "engine/account/phases.h"
 #include "engine/account/probes.h"
@@ -22,9 +23,10 @@ class Accountant {
       : tally(run),
         core(run, tally),
         probes(run, tally, core),
-        steps(run, tally, core, probes),
+        exits(run),
+        steps(run, tally, core, probes, exits),
         logged(run, tally, core, probes, steps),
-        phases(run, tally),
+        phases(run, tally, exits),
         run_(run) {}
 
   /// Reads the trace up to the trace pointer, and tells the PMUs of it.
@@ -36,6 +38,7 @@ class Accountant {
   Tally tally;
   CoreFeeder core;
   Probes probes;
+  ExitCounts exits;
   SingleSteps steps;
   LoggedTrace logged;
   Phases phases;

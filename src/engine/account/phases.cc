@@ -26,6 +26,7 @@ void Phases::translate_anew() {
   run_.counting = CountingMode(cpu, run_.phase == Phase::FastForward);
   TranslationOptions options = run_.counting.translator_options(run_.config);
   if (run_.counting.watches_lines) options.watched = &run_.watched;
+  if (run_.counting.counts_paths) options.history = &history_;
   const bool budget = run_.counting.form == TraceForm::Budget;
   if (budget && options.brakes) run_.trace().bias_pointer();
   run_.stubs = stubs_(*run_.code_cache);

@@ -11,7 +11,7 @@ namespace zs::engine {
 
 class Phases {
  public:
-  Phases(Run& run, Tally& tally) : run_(run), tally_(tally) {}
+  Phases(Run& run, Tally& tally, CodeHistory& history) : run_(run), tally_(tally), history_(history) {}
 
   /// The first thread is known: what it begins with is translated for that.
   /// stubs: makes those of a translation, for the code cache as it is then
@@ -28,6 +28,7 @@ class Phases {
 
   Run& run_;
   Tally& tally_;
+  CodeHistory& history_;
   Stubs (*stubs_)(const CodeCache&) = nullptr;
   std::uint64_t stretches_ = 0;  // behind units, in which everything is watched
 };

@@ -100,6 +100,11 @@ void SingleSteps::retire(bool taken) {
   if (!step.active) return;
   step.active = false;
   const Insn& insn = step.insn;
+  if (run_.thread->cpu.counts_paths) {
+    const bool led = insn.facts.branch != arch::BranchKind::None && insn.facts.branch != arch::BranchKind::Far &&
+                     (insn.facts.branch != arch::BranchKind::Conditional || taken);
+    exits_.add_step(insn.pc, led ? run_.thread->pc : 0);
+  }
   arch::CoreFeed* const core = run_.thread->cpu.core;
   if (core != nullptr && !step.reported_to_core) core_.run_step(taken, run_.thread->pc);
   arch::Retired retired;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "engine/account/core_feeder.h"
+#include "engine/account/exit_counts.h"
 #include "engine/account/probes.h"
 #include "engine/account/stepped_insns.h"
 #include "engine/account/tally.h"
@@ -12,8 +13,8 @@ namespace zs::engine {
 
 class SingleSteps {
  public:
-  SingleSteps(Run& run, Tally& tally, CoreFeeder& core, Probes& probes)
-      : run_(run), tally_(tally), core_(core), probes_(probes) {}
+  SingleSteps(Run& run, Tally& tally, CoreFeeder& core, Probes& probes, ExitCounts& exits)
+      : run_(run), tally_(tally), core_(core), probes_(probes), exits_(exits) {}
 
   /// The instruction at the thread's pc is about to run alone.
   /// report_to_core  that it runs, where there is a core and it is not told otherwise
@@ -37,6 +38,7 @@ class SingleSteps {
   Tally& tally_;
   CoreFeeder& core_;
   Probes& probes_;
+  ExitCounts& exits_;
   SteppedInsns insns_;
 };
 

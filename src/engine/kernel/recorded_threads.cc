@@ -25,6 +25,7 @@ void RecordedThreads::forget(Thread& thread) {
   if (thread.announced) {
     thread.announced = false;
     accountant_.core.settle(thread);
+    accountant_.exits.end(thread);
     run_.recording.thread_exited(run_.ids.shown(thread.id));  // not always the running thread
     thread.cpu = {};
     thread.core = nullptr;

@@ -62,6 +62,7 @@ void SystemCalls::handle(const Exit& exit) {
     run.gpr(kR11) = run.context.flags;
   }
   accountant.core.take_time_pmi();
+  if (thread.cpu.counts_paths) accountant.exits.call_begins();
   // Before the call: another thread may run during it, and it may take memory away.
   if (thread.step.active && thread.cpu.core != nullptr) accountant.core.run_step(true, exit.target);
   bool retired = false;

@@ -352,6 +352,7 @@ void Threads::begin_forked(std::int32_t shown, int seat, const CloneRequest& req
     run.context.fs_selector = 0;
   }
   run.observer().in_forked_child();
+  parts_.accountant.exits.forget();
   others.clear();
   thread.signals_at_splits.clear();  // of windows that are the parent's
   thread.deferred = {};

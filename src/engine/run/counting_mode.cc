@@ -157,6 +157,7 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
     only_add &= pmu->only_adds();
   }
   models = cpu.core != nullptr && !fast_forward;
+  counts_paths = cpu.counts_paths;
   accumulators = std::make_unique<AccumulatorSet>(std::move(meanings), cpu.core != nullptr, std::move(asleep));
   splits =
       cpu.late_interrupts && only_add && (cpu.core == nullptr || (cpu.phase == nullptr && only_reported_are_near(cpu)));
@@ -216,7 +217,7 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
   // Stops that code passes by itself would lose their order among probes; in a phase it passes none.
   const bool one = accumulators->size() == 1 || cpu.phase != nullptr;
   const bool stops_among_probes = cpu.probes && any_near() && cpu.phase == nullptr;
-  const bool budget = !models && one && only_instructions && !branches && !stops_among_probes;
+  const bool budget = !counts_paths && !models && one && only_instructions && !branches && !stops_among_probes;
   watches_lines = fast_forward && can_watch_lines();
   form = budget ? TraceForm::Budget : any_near() || models ? TraceForm::Spaced : TraceForm::Records;
 }

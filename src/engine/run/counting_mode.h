@@ -25,6 +25,7 @@ struct CountingMode {
   std::vector<std::uint32_t> units;            // per accumulator, as CountTable has them; 0: its overflow is never near
   bool models = false;                         // threads have a core model, which is told what they do
   bool splits = false;                         // overflows are found in the trace, not waited for
+  bool counts_paths = false;                   // how often each exit was left by is wanted (ExitCounts)
   bool deferred = false;                       // overflows are found when the core has played what ran (DeferredTrace)
   bool count_elements = false;                 // REP strings add to Context::elements
   bool at_once = false;        // a counter may overflow, so what the model is told is played before the thread goes on

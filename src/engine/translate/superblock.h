@@ -22,6 +22,8 @@
 
 namespace zs::engine {
 
+struct Path;
+
 /// Where guest instructions come from, and who must hear that code was taken from a page.
 class CodeSource {
  public:
@@ -50,6 +52,19 @@ class WatchedInsns {
   std::unordered_set<std::uint64_t> insns_;
 };
 
+/// Hears of blocks and of their end, while their code can still be read.
+class CodeHistory {
+ public:
+  virtual ~CodeHistory() = default;
+  /// A block whose code may change without notice.
+  virtual void made_of(std::uint32_t block, const Path& path) = 0;
+  /// Blocks of code in [start, end) are about to die.
+  virtual void code_changes(std::uint64_t start, std::uint64_t end) = 0;
+  /// This one is, whose code has changed already.
+  virtual void block_dies(std::uint32_t block) = 0;
+  virtual void all_blocks_die() = 0;
+};
+
 /// What translations are for, and with that what they look like.
 struct TranslationOptions {
   unsigned max_instructions = 32;
@@ -66,6 +81,7 @@ struct TranslationOptions {
   bool logs = false;  // with addresses: Variant::Logged is wanted
   /// Of these, Variant::Full tells of accesses to some lines (LineWatch); null: of none. They may become more.
   const WatchedInsns* watched = nullptr;
+  CodeHistory* history = nullptr;  // null: nobody asks
 
   /// With more instructions in a block, a brake could not tell the way to the guard from that to an overflow.
   static constexpr unsigned kMostBraked = 64;

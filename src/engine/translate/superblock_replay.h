@@ -49,6 +49,9 @@ class SuperblockReplay {
   std::span<const PathInsn> path_to(std::uint32_t exit_id);
   std::span<const PathInsn> path_into(const Block& block, unsigned instructions);
 
+  /// The first `instructions` of the block's path. Holds as path_to() does.
+  const Path& path(const Block& block, unsigned instructions) { return builder_.replay(block, instructions); }
+
   /// The block was just made of `path`, and later the path may be another.
   void keep(std::uint32_t block, const Path& path);
   /// No block is there any more.

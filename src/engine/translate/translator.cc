@@ -46,6 +46,7 @@ const Block& Translator::get(std::uint64_t pc, Variant variant, std::uint32_t fr
       return builder_.replay(*block, std::max<unsigned>(block->instructions, 1)).checksum() == block->checksum;
     };
     if (!block->unseen_changes || is_current()) return *block;
+    if (options_.history != nullptr) options_.history->block_dies(store_.index_of(*block));
     linker_.kill(store_.index_of(*block));
   }
   if (nearly_full() || flush_soon_ || store_.mostly_dead()) {
@@ -78,6 +79,7 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint3
 
   store_.add(block);
   if (options_.wants_retirements && block.unseen_changes) replay_.keep(index, path);
+  if (options_.history != nullptr && block.unseen_changes) options_.history->made_of(index, path);
   note_pages(path, index);
   linker_.link_end(block, path);
   return store_.block(index);
@@ -102,6 +104,7 @@ void Translator::stop_counting_elements() {
 }
 
 void Translator::flush() {
+  if (options_.history != nullptr) options_.history->all_blocks_die();
   ++flushes_;
   flush_soon_ = false;
   store_.clear();

@@ -45,7 +45,10 @@ class Translator {
   /// from: the exit, not linked yet, that leads there now.
   const Block& get(std::uint64_t pc, Variant variant, std::uint32_t from = kNone);
   /// Drops every translation of code in [start, end).
-  void invalidate(std::uint64_t start, std::uint64_t end) { linker_.invalidate(start, end); }
+  void invalidate(std::uint64_t start, std::uint64_t end) {
+    if (options_.history != nullptr) options_.history->code_changes(start, end);
+    linker_.invalidate(start, end);
+  }
   /// Drops those that run the instruction at `pc`.
   void drop_with(std::uint64_t pc) { linker_.kill_all_with(pc); }
   void flush();

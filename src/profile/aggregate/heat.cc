@@ -38,6 +38,7 @@ std::vector<FunctionHeat> function_heats(const PerfDataReader& reader, Symbolize
   outside = 0;
   symbolizer.expect(reader);
   AddressSpaces spaces;
+  const bool profile = is_exact_profile(reader.description());
   std::map<std::pair<std::uint32_t, const Symbol*>, FunctionHeat> heats;
   reader.for_each(PerfDataReader::Order::Time, [&](const Record& record) {
     spaces.apply(record);
@@ -51,11 +52,17 @@ std::vector<FunctionHeat> function_heats(const PerfDataReader& reader, Symbolize
     }
     if (!options.dso.empty() && options.dso != at.dso->path && options.dso != at.dso->short_name) return;
     if (!options.symbol.empty() && !is_meant(*at.symbol, options.symbol)) return;
-    FunctionHeat& heat = heats[{sample.event, at.symbol}];
-    heat.event = &reader.events()[sample.event];
-    heat.event_index = sample.event;
+    const bool branch = profile && sample.event == session::kRanBranches;
+    const std::uint32_t event = branch ? session::kRanInstructions : sample.event;
+    FunctionHeat& heat = heats[{event, at.symbol}];
+    heat.event = &reader.events()[event];
+    heat.event_index = event;
     heat.dso = at.dso;
     heat.symbol = at.symbol;
+    if (branch) {
+      heat.taken[at.image_address] += sample.period;
+      return;
+    }
     const Heat one = heat_of(sample, sample.period);
     heat.whole.add(one);
     heat.instructions[at.image_address].add(one);

@@ -32,6 +32,7 @@ struct FunctionHeat {
   const Symbol* symbol = nullptr;
   Heat whole;
   std::map<ImageAddress, Heat> instructions;
+  std::map<ImageAddress, std::uint64_t> taken;  // of an exact profile: how often the branch there was
 };
 
 struct HeatOptions {

@@ -2,6 +2,7 @@
 // A perf.data file begins and ends with it; given to the writer, given back by the reader.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -71,6 +72,13 @@ struct RecordingDescription {
   std::vector<std::string> command_line;
   std::vector<Note> notes;  // "cpu model", "seed", options
 };
+
+/// The key of the note that a recording of `zeroskid profile` has.
+inline constexpr const char* kExactProfile = "exact profile";
+/// Whether it is one: its samples stand for all instructions and branches (session::kRanInstructions).
+inline bool is_exact_profile(const RecordingDescription& description) {
+  return std::ranges::any_of(description.notes, [](const Note& note) { return note.key == kExactProfile; });
+}
 
 /// What is known when it ends.
 struct Summary {

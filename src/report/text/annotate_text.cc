@@ -106,8 +106,18 @@ class Annotation {
   /// Says how many instructions without samples are not shown here.
   void gap(std::size_t left_out) {
     if (left_out == 0) return;
-    row(fmt::format("... {} instruction{} without samples", left_out, left_out == 1 ? "" : "s"));
+    row(fmt::format("... {} instruction{} {}", left_out, left_out == 1 ? "" : "s",
+                    style_.times ? "that never ran" : "without samples"));
     line_.reset();  // what follows shows its source again
+  }
+
+  std::size_t times_width() const { return style_.times ? 16 : 0; }
+
+  /// Of a branch that was not always taken: how often.
+  std::string taken_at(ImageAddress address, std::uint64_t times) const {
+    const auto at = heat_.taken.find(address);
+    if (!style_.times || at == heat_.taken.end() || at->second >= times) return "";
+    return fmt::format("  # taken {} of {}", at->second, times);
   }
 
   Heat heat_at(ImageAddress address) const {
@@ -140,8 +150,11 @@ class Annotation {
 
   void head() {
     const std::string title =
-        fmt::format(" Percent |\tSource code & Disassembly of {} for {} ({} samples, percent: local period)",
-                    heat_.dso->short_name, heat_.event->name, heat_.whole.samples);
+        style_.times
+            ? fmt::format(" Percent           Times |\tSource code & Disassembly of {} ({} {}, exact)",
+                          heat_.dso->short_name, heat_.whole.weight, heat_.event->name)
+            : fmt::format(" Percent |\tSource code & Disassembly of {} for {} ({} samples, percent: local period)",
+                          heat_.dso->short_name, heat_.event->name, heat_.whole.samples);
     constexpr std::size_t kTab = 7;  // what a tab in the title takes
     const std::string fitting = style_.width != 0 ? cut_off(title, style_.width - kTab) : title;
     out_ += fitting + "\n" + std::string(fitting.size() + kTab, '-') + "\n";
@@ -152,10 +165,10 @@ class Annotation {
   }
 
   void row(std::string_view text) {
-    out_ += std::string(kShareWidth + 1, ' ') + ":";
-    constexpr std::size_t kBefore = kShareWidth + 6;
+    out_ += std::string(kShareWidth + times_width() + 1, ' ') + ":";
+    const std::size_t before = kShareWidth + times_width() + 6;
     if (!text.empty())
-      out_.append("    ").append(style_.width != 0 ? cut_off(without_tabs(text), style_.width - kBefore) : text);
+      out_.append("    ").append(style_.width != 0 ? cut_off(without_tabs(text), style_.width - before) : text);
     out_ += '\n';
   }
 
@@ -184,11 +197,14 @@ class Annotation {
 
   void instruction(const Instruction& one) {
     if (style_.source) source(one.address);
-    const double percent = weight_percent(heat_at(one.address), heat_.whole);
+    const Heat heat = heat_at(one.address);
+    const double percent = weight_percent(heat, heat_.whole);
     out_ += percent_colored(fmt::format("{:>{}.2f}", percent, kShareWidth), percent, style_.color);
+    if (style_.times) out_ += fmt::format("{:>{}}", heat.weight, times_width());
     const std::string address = fmt::format(" :    {:>6x}:   ", value(one.address));
-    const std::size_t before = kShareWidth + address.size();
-    out_ += address + (style_.width != 0 ? shortened(one.text, style_.width - before) : one.text);
+    const std::size_t before = kShareWidth + times_width() + address.size();
+    const std::string text = one.text + taken_at(one.address, heat.weight);
+    out_ += address + (style_.width != 0 ? shortened(text, style_.width - before) : text);
     if (style_.lines) {
       const auto& line = symbolizer_.line_of(location_of(one.address));
       if (line && (!marked_ || *line != *marked_)) {

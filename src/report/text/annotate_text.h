@@ -19,6 +19,7 @@ struct AnnotateStyle {
   bool lines = false;  // FILE:LINE behind the first instruction of each line, and a list of the hottest lines before
   bool color = false;
   std::optional<std::size_t> context;  // only instructions with samples, and so many around each; nothing: all
+  bool times = false;                  // of an exact profile: how often each instruction ran, and branches were taken
   std::size_t width = 0;               // of the page, at least 40; 0: any
 };
 

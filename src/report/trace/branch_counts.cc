@@ -135,7 +135,15 @@ void add_passed_edges(const FileBranches& file, const BoltNames& names,
     const Blocks* const around = blocks_around(call);
     if (around != nullptr && around->beginnings.contains(call.second)) edges[call] += times;
   }
+  for (const auto& [pass, times] : file.passed) {
+    const Blocks* const around = blocks_around(pass);
+    if (around == nullptr) continue;
+    const auto at = std::ranges::lower_bound(around->instructions, pass.first, {}, &Blocks::Place::address);
+    const bool conditional = at != around->instructions.end() && at->address == pass.first && at->conditional;
+    if (conditional || around->beginnings.contains(pass.second)) edges[pass] += times;
+  }
   for (const auto& [stretch, times] : file.stretches) {
+    if (!file.passed.empty()) break;
     const Blocks* const around = blocks_around(stretch);
     if (around == nullptr) continue;
     const Blocks& blocks = *around;

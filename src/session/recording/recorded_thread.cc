@@ -32,7 +32,9 @@ std::uint64_t measured(EventKind kind, const ThreadUsage& usage) {
     case EventKind::Hardware:  // counted by a PMU
     case EventKind::BranchTrace:
     case EventKind::IbsOp:
-    case EventKind::IbsFetch: break;
+    case EventKind::IbsFetch:
+    case EventKind::RanInstructions:
+    case EventKind::RanBranches: break;
   }
   return 0;
 }
@@ -132,6 +134,7 @@ engine::VirtualCpu RecordedThread::virtual_cpu() const {
           .stops_at_pmi = shared_.config.callchain != Callchain::None || is_late_interrupt(shared_.config.skid),
           .wants_registers = wants_registers(shared_.config),
           .probes = regions_.has_value() || heap_.has_value(),
+          .counts_paths = shared_.config.profiles(),
           .phase = shared_.units ? &shared_.units->phase() : nullptr,
           .phase_over = shared_.units ? &shared_.units->over() : nullptr};
 }

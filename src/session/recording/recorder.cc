@@ -123,6 +123,14 @@ void Recorder::reached(const ThreadIdentity& who, std::span<const engine::ProbeV
     thread->reached(visits, registers, [this] { find_heap_blocks_of_records(); });
 }
 
+void Recorder::ran(const ThreadIdentity& who, std::span<const arch::PathCount> counts) {
+  while (!counts.empty()) {
+    const auto now = counts.first(std::min<std::size_t>(counts.size(), kMostRan));
+    parts_.out.write(Ran{.origin = parts_.origin(who), .counts = {now.begin(), now.end()}});
+    counts = counts.subspan(now.size());
+  }
+}
+
 void Recorder::write_sharing(const ThreadIdentity& last) {
   if (parts_.heap) parts_.sharing->find_blocks(*parts_.heap);
   parts_.sharing->write(parts_.out, parts_.origin(last));

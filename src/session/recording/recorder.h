@@ -57,6 +57,7 @@ class Recorder final : public engine::Observer, public Progress {
   engine::ProbeTime marker(std::uint64_t pc, std::uint64_t operand) override {
     return parts_.probes.marker(pc, operand);
   }
+  void ran(const engine::ThreadIdentity& who, std::span<const arch::PathCount> counts) override;
   void reached(const engine::ThreadIdentity& who, std::span<const engine::ProbeVisit> visits,
                const arch::RegisterFile* registers) override;
 

@@ -9,7 +9,7 @@ namespace zs::session {
 namespace {
 
 constexpr std::uint64_t kConfigMagic = 0x31474643'4B53455A;  // "ZESKCFG1"
-constexpr std::uint32_t kConfigVersion = 8;
+constexpr std::uint32_t kConfigVersion = 9;
 constexpr std::size_t kHeaderBytes = 8 + 4 + 4 + 8;
 
 /// FNV-1a: the memfd is ours and sealed, so this guards against mistakes, not against enemies.
@@ -33,7 +33,7 @@ bool is_consistent(const RecordingConfig& c) {
   if (c.skid_event != kNoEvent && !is_late_interrupt(c.skid)) return false;
   if (c.has_windows() && c.skid != Skid::None && c.skid_event == kNoEvent) return false;
   return std::all_of(c.events.begin(), c.events.end(), [&](const EventSpec& e) {
-    return e.kind <= EventKind::IbsFetch && e.precise <= 3 && e.leader < c.events.size() && e.detail <= c.detail;
+    return e.kind <= EventKind::RanBranches && e.precise <= 3 && e.leader < c.events.size() && e.detail <= c.detail;
   });
 }
 
@@ -49,6 +49,10 @@ bool RecordingConfig::samples() const {
 
 bool RecordingConfig::traces_branches() const {
   return std::ranges::any_of(events, [](const EventSpec& e) { return e.kind == EventKind::BranchTrace; });
+}
+
+bool RecordingConfig::profiles() const {
+  return std::ranges::any_of(events, [](const EventSpec& e) { return is_profile(e.kind); });
 }
 
 bool RecordingConfig::samples_by_ibs() const {

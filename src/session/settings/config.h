@@ -26,10 +26,16 @@ enum class EventKind : std::uint8_t {
   // Instruction-based sampling; `select` is what the control register is to have beside its period.
   IbsOp,
   IbsFetch,
+  // Of an exact profile: how often each instruction retired, and each branch was taken (Ran).
+  RanInstructions,
+  RanBranches,
 };
+constexpr bool is_profile(EventKind kind) {
+  return kind == EventKind::RanInstructions || kind == EventKind::RanBranches;
+}
 constexpr bool is_ibs(EventKind kind) { return kind == EventKind::IbsOp || kind == EventKind::IbsFetch; }
 constexpr bool is_counted_by_kernel(EventKind kind) {
-  return kind != EventKind::Hardware && kind != EventKind::BranchTrace && !is_ibs(kind);
+  return kind != EventKind::Hardware && kind != EventKind::BranchTrace && !is_ibs(kind) && !is_profile(kind);
 }
 
 /// How much of a processor is played beside what follows from the architecture.
@@ -184,6 +190,8 @@ struct RecordingConfig {
 
   bool samples() const;
   bool traces_branches() const;
+  /// An exact profile: its events are kRanInstructions and kRanBranches.
+  bool profiles() const;
   bool samples_by_ibs() const;
   bool has_windows() const;
   bool closes_windows_by_an_estimate() const;

@@ -146,6 +146,8 @@ constexpr std::size_t Limits::most<double> = kMostSums;
 template <>
 constexpr std::size_t Limits::most<std::byte> = kMaxBranchTrace;
 static_assert(kMaxSharingPart == kMaxBranchTrace);
+template <>
+constexpr std::size_t Limits::most<arch::PathCount> = kMostRan;
 
 template <typename T>
 void body(ByteWriter& out, const T& message) {

@@ -32,6 +32,7 @@ inline constexpr std::uint32_t kMaxRaw = arch::kMaxDsExcerpt;
 inline constexpr std::uint32_t kMaxHeapSite = 16;
 inline constexpr std::uint32_t kMaxBranchTrace = 56 * 1024;
 inline constexpr std::uint32_t kMaxSharingPart = 56 * 1024;
+inline constexpr std::uint32_t kMostRan = 56 * 1024 / sizeof(arch::PathCount);
 
 // fields() of a message says in which order its fields travel (base/fields.h).
 
@@ -181,6 +182,14 @@ struct Branches {
   bool operator==(const Branches&) const = default;
 };
 
+/// Of an exact profile: what one thread did beside what it said before.
+struct Ran {
+  Origin origin;
+  std::vector<arch::PathCount> counts;  // at most kMostRan
+  static void fields(auto& m, auto& visit) { visit(m.origin, m.counts); }
+  bool operator==(const Ran&) const = default;
+};
+
 /// One line for the user.
 struct Notice {
   Origin origin;
@@ -191,7 +200,7 @@ struct Notice {
 };
 
 using Message = std::variant<Hello, Comm, Mmap, Fork, Exit, Sample, Counts, Lost, Statistics, Notice, Window, Region,
-                             RegionSpan, Units, Sharing, Branches>;
+                             RegionSpan, Units, Sharing, Branches, Ran>;
 
 /// Takes whole datagrams away. A datagram that nobody receives any more is dropped: the program must not notice.
 class Channel {
