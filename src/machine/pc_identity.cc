@@ -105,7 +105,7 @@ std::uint32_t letters(const std::string& text, std::size_t at) {
   return word;
 }
 
-constexpr std::uint32_t kTimeStampCounter = 0x10;
+constexpr std::uint32_t kTimeStampCounter = 0x10, kMicrocodeRevision = 0x8B;
 constexpr std::uint32_t kMiscEnable = arch::MiscEnable::msrs.first, kDebugCtl = arch::DebugCtl::msrs.first;
 
 /// IA32_MISC_ENABLE bits that are not the PMU's: those that software may set here are without effect.
@@ -126,7 +126,9 @@ constexpr PlainMsr kPlainMsrs[] = {
     {0x017, 0x017, 0, 0, Intel},                      // IA32_PLATFORM_ID
     {0x03A, 0x03A, 1, 0, Intel},                      // IA32_FEATURE_CONTROL: locked, nothing enabled
     {0x079, 0x079, 0, kAll, Intel},                   // IA32_BIOS_UPDT_TRIG
-    {0x08B, 0x08B, 0, kAll},                   // IA32_BIOS_SIGN_ID
+    // chosen: microcode as new as any, so that systems take nothing for broken that a revision of it mended.
+    {kMicrocodeRevision, kMicrocodeRevision, std::uint64_t{0x7FFFFFFF} << 32, kAll, Intel},
+    {kMicrocodeRevision, kMicrocodeRevision, 0, kAll, Amd},
     {0x0CE, 0x0CE, kTscTicksPerBusTick << 8, 0, Intel},  // MSR_PLATFORM_INFO: ratio of TSC and bus clock
     {0x0E7, 0x0E8, 0, kAll},                   // IA32_MPERF, IA32_APERF
     {0x0FE, 0x0FE, 0x508, 0},                  // IA32_MTRRCAP
@@ -233,7 +235,8 @@ bool PcMsrs::rdmsr(std::uint32_t msr, std::uint64_t& value) {
   if (arch::is_pmu_msr(msr)) return pmu_.rdmsr(msr, value);
   const PlainMsr* const plain = find_plain(msr, model_.vendor);
   if (plain == nullptr) return false;
-  const auto at = stored_.find(msr);
+  // Software writes 0 to this one, executes CPUID, which loads it, and reads.
+  const auto at = msr == kMicrocodeRevision ? stored_.end() : stored_.find(msr);
   value = at == stored_.end() ? plain->start : at->second;
   return true;
 }

@@ -100,6 +100,17 @@ TEST(Pc, HasNoMsrsOfAFeatureThatCpuidDoesNotOffer) {
   for (const std::uint32_t msr : {0x48u, 0x49u}) EXPECT_FALSE(pc->rdmsr(msr, value)) << msr;
 }
 
+// source: SDM vol. 3A, "Determining the Signature": 0 is written, CPUID loads the revision. Linux's driver of the local
+// APIC uses no TSC deadline below revision 2000014H of Skylake's, and waits for its timer 100 ms instead.
+TEST(Pc, ItsMicrocodeIsAsNewAsAny) {
+  // mov ecx,8Bh; xor eax,eax; xor edx,edx; wrmsr; mov eax,1; cpuid; mov ecx,8Bh; rdmsr; cli; hlt
+  const auto pc = boot({0x66, 0xB9, 0x8B, 0, 0,    0,    0x66, 0x31, 0xC0, 0x66, 0x31, 0xD2, 0x0F, 0x30, 0x66, 0xB8,
+                        1,    0,    0,    0, 0x0F, 0xA2, 0x66, 0xB9, 0x8B, 0,    0,    0,    0x0F, 0x32, 0xFA, 0xF4});
+  EXPECT_EQ(pc->run(100).kind, PcStopKind::Idle);
+  EXPECT_EQ(pc->cpu().gpr(kRdx), 0x7FFFFFFFu);
+  EXPECT_EQ(pc->cpu().gpr(kRax), 0u);
+}
+
 TEST(Pc, TheSleepingStateOfAcpiTurnsItOff) {
   // mov dx, 605h; mov al, 34h; out dx, al
   EXPECT_EQ(boot({0xBA, 0x05, 0x06, 0xB0, 0x34, 0xEE})->run(100).kind, PcStopKind::PowerOff);
