@@ -194,7 +194,7 @@ struct Core {
     if (static_cast<std::int64_t>(address) <= view.last_read - static_cast<std::int64_t>(sizeof(T) - 1)) [[likely]] {
       const std::uint64_t linear = (view.base + address) & linear_mask;
       const TlbEntry& entry = tlb[tlb_slot(linear)];
-      if (entry.read_tag == (linear & kPageMask) && (linear & kPageOffset) <= kPageBytes - sizeof(T)) [[likely]] {
+      if (entry.read_tag == ((linear + sizeof(T) - 1) & kPageMask)) [[likely]] {
         T value;
         std::memcpy(&value, reinterpret_cast<const void*>(entry.addend + linear), sizeof value);
         return value;
@@ -216,7 +216,7 @@ struct Core {
     if (static_cast<std::int64_t>(address) <= view.last_write - static_cast<std::int64_t>(bytes - 1)) [[likely]] {
       const std::uint64_t linear = (view.base + address) & linear_mask;
       const TlbEntry& entry = tlb[tlb_slot(linear)];
-      if (entry.write_tag == (linear & kPageMask) && (linear & kPageOffset) <= kPageBytes - bytes) [[likely]]
+      if (entry.write_tag == ((linear + bytes - 1) & kPageMask)) [[likely]]
         return reinterpret_cast<void*>(entry.addend + linear);
     }
     return nullptr;
@@ -226,7 +226,7 @@ struct Core {
     if (static_cast<std::int64_t>(address) > view.last_read - static_cast<std::int64_t>(bytes - 1)) return nullptr;
     const std::uint64_t linear = (view.base + address) & linear_mask;
     const TlbEntry& entry = tlb[tlb_slot(linear)];
-    if (entry.read_tag != (linear & kPageMask) || (linear & kPageOffset) > kPageBytes - bytes) return nullptr;
+    if (entry.read_tag != ((linear + bytes - 1) & kPageMask)) return nullptr;
     return reinterpret_cast<const void*>(entry.addend + linear);
   }
   /// Read-modify-write: the store cannot fault any more once `change` runs.

@@ -13,8 +13,15 @@
 namespace zs::machine::vcpu {
 
 const Insn* Core::fetch_slow() {
-  decoded.bury();
   const std::uint64_t ip = regs[kIp];
+  if (code64) {  // another page that code has run in before: no segment to look at, and its entry says the rest
+    const TlbEntry& known = (cpl == 3 ? tlbs->user_code : tlbs->supervisor_code)[tlb_slot(ip)];
+    if (known.page == (ip & kPageMask) && known.decoded != nullptr && known.mode == mode) {
+      code = {known.decoded, known.page, kPageBytes};
+      if (const Insn* insn = known.decoded->find(static_cast<unsigned>(ip & kPageOffset))) return insn;
+    }
+  }
+  decoded.bury();
   const Segment& cs = segments[kCs];
   if (code64) {
     if (!arch::is_canonical(ip)) raise_gp();

@@ -47,7 +47,9 @@ TlbEntry& Core::translate(std::uint64_t linear, AccessKind kind, bool user) {
 
   TlbEntry found;
   const std::uint64_t physical = walk(linear, kind, user, found) & kPageMask;
+  if (!entry.listed) tlbs->filled.push_back(&entry);
   entry = found;
+  entry.listed = true;
   entry.page = page;
   entry.physical = physical;
   const Bus::Page memory = bus.page(physical);
@@ -197,7 +199,8 @@ void Core::load_pdptes(std::uint64_t root) {
 }
 
 void Core::flush_tlb() {
-  for (auto* table : {&tlbs->supervisor, &tlbs->user, &tlbs->supervisor_code, &tlbs->user_code}) table->fill({});
+  for (TlbEntry* entry : tlbs->filled) *entry = {};
+  tlbs->filled.clear();
   tlbs->large.fill(false);
   tlbs->huge = false;
   forget_code_page();
@@ -209,7 +212,7 @@ void Core::flush_page(std::uint64_t linear) {
   const unsigned first = all ? 0 : tlb_slot(linear), end = all ? kTlbEntries : first + 1;
   for (auto* table : {&tlbs->supervisor, &tlbs->user, &tlbs->supervisor_code, &tlbs->user_code}) {
     for (TlbEntry& entry : std::span(*table).subspan(first, end - first)) {
-      if ((entry.page ^ linear) >> entry.shift == 0) entry = {};
+      if ((entry.page ^ linear) >> entry.shift == 0) entry = {.listed = entry.listed};
     }
   }
   forget_code_page();

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "machine/vcpu/insn.h"
 
@@ -25,6 +26,7 @@ struct TlbEntry {
   bool writable = false;           // permission checked and D set
   bool memory = false;             // addend is valid
   bool rom = false;                // stores go to the bus all the same
+  bool listed = false;             // in Tlbs::filled
   std::uint8_t shift = 12;         // of the page that the tables map, of which this is 4 KiB
   Mode mode = Mode::Real16;        // of `decoded`
   DecodedPage* decoded = nullptr;  // code entries: what is decoded of the page; flushed before pages are freed
@@ -36,6 +38,7 @@ struct Tlbs {
   std::array<TlbEntry, kTlbEntries> supervisor, user;
   std::array<TlbEntry, kTlbEntries> never_hits;  // stays empty
   std::array<TlbEntry, kTlbEntries> supervisor_code, user_code;
+  std::vector<TlbEntry*> filled;  // all that may hold something: a flush need not look at the others
 
   /// Which parts of the linear space have entries of large pages, by the number of their 2 MiB; what is larger than 4
   /// MiB is in none.
