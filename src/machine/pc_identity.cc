@@ -1,5 +1,7 @@
 #include "machine/pc_identity.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -197,7 +199,8 @@ CpuidResult PcCpuid::cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
     case kExtended + 2:
     case kExtended + 3:
     case kExtended + 4: {
-      const std::string brand = "zeroskid virtual CPU, " + std::string(model_.name);
+      // source: SDM vol. 2, CPUID, "The Processor Brand String Method". perf looks for the frequency at its end.
+      const std::string brand = fmt::format("zeroskid {} CPU @ {:.2f}GHz", model_.name, kTscHz / 1e9);
       const std::size_t at = (leaf - kExtended - 2) * 16;
       result = {letters(brand, at), letters(brand, at + 4), letters(brand, at + 8), letters(brand, at + 12)};
       break;

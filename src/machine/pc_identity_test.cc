@@ -103,6 +103,21 @@ TEST(PcCpuid, Zen4IsAmdsWithItsCachesAndCountersInLeavesOfItsOwn) {
   EXPECT_NE(PcCpuid(arch::default_cpu_model(), {}, p.apic).cpuid(0x80000023, 0).ebx, 0u) << "Intel's: the highest leaf";
 }
 
+// source: SDM vol. 2, CPUID, "The Processor Brand String Method".
+TEST(PcCpuid, TheBrandOfEachModelEndsWithItsFrequency) {
+  Processor p;
+  for (const arch::CpuModel& model : arch::cpu_models()) {
+    std::string brand;
+    for (const std::uint32_t leaf : {0x80000002u, 0x80000003u, 0x80000004u}) {
+      const CpuidResult part = PcCpuid(model, {}, p.apic).cpuid(leaf, 0);
+      for (const std::uint32_t word : {part.eax, part.ebx, part.ecx, part.edx})
+        for (unsigned n = 0; n < 4; ++n) brand += static_cast<char>(word >> 8 * n);
+    }
+    EXPECT_STREQ(brand.c_str(), ("zeroskid " + std::string(model.name) + " CPU @ 2.40GHz").c_str());
+    EXPECT_EQ(brand.back(), '\0') << brand;
+  }
+}
+
 TEST(PcCpuid, WithoutItsApicTheProcessorSaysThatItHasNone) {
   Processor p;
   PcCpuid cpuid{arch::default_cpu_model(), {}, p.apic};
