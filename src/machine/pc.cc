@@ -46,8 +46,9 @@ namespace {
 
 constexpr unsigned kFruitlessWakeups = 64;  // timer interrupts in a row that a halted CPU did not take: it never will
 constexpr std::uint64_t kBetweenLooks = std::uint64_t{1}
-                                        << 26;  // instructions, until it is looked whether a loop is endless
-constexpr unsigned kLookedAt = 1 << 14;         // instructions in one such look
+                                        << 26;      // instructions, until it is looked whether a loop is endless
+constexpr unsigned kLookedAt = 1 << 14;             // instructions in one such look
+constexpr std::uint64_t kBetweenBreaths = 1 << 20;  // instructions
 constexpr std::uint64_t kInterruptFlag = 1 << 9;
 
 }  // namespace
@@ -168,7 +169,8 @@ class Pc::Impl : public InterruptSource,
         if (const auto ended = look_for_endless_loop(instructions)) return *ended;
         continue;
       }
-      const std::uint64_t asked = std::min(instructions - passed - before, next_look_ - before);
+      config_.breathe();
+      const std::uint64_t asked = std::min({instructions - passed - before, next_look_ - before, kBetweenBreaths});
       const Stop stop = cpu_->run(asked);
       if (const auto ended = ended_by(stop, before)) return *ended;
       if (stop.kind == StopKind::Limit) passed += asked - std::min(asked, cpu_->retired() - before);

@@ -47,6 +47,8 @@ struct PcConfig {
   TraceSink trace{};
   /// What the guest sends by port F6H: its kind, as the two agree, and its bytes, of which it lost none.
   std::function<void(std::uint64_t kind, Bytes)> parcel{};
+  /// Now and then while it runs, some times a second.
+  std::function<void()> breathe = [] {};
   /// The PMU has asked for an interrupt; the Debug Store is as the record that caused it left it.
   std::function<void()> pmi_requested{};
 };

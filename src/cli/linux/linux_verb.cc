@@ -339,24 +339,6 @@ class RawTerminal {
   bool is_one_;
 };
 
-/// Runs the PC to its end, and says some times a second how far it is.
-PcStop run_to_the_end(machine::Pc& pc, std::uint64_t limit, const std::function<void(double seconds)>& breathe) {
-  constexpr std::uint64_t kStretch = 1 << 20;
-  constexpr std::chrono::duration<double> kBetween{0.25};
-  const auto start = std::chrono::steady_clock::now();
-  auto said = start;
-  for (std::uint64_t passed = 0;;) {  // towards the limit: exceptions without end retire nothing
-    const std::uint64_t before = pc.retired(), left = limit - std::min(limit, before + passed);
-    PcStop stop = pc.run(before + std::min(left, kStretch));
-    if (stop.kind != PcStopKind::Limit || left <= kStretch) return stop;
-    passed += kStretch - std::min(kStretch, pc.retired() - before);
-    const auto now = std::chrono::steady_clock::now();
-    if (now - said < kBetween) continue;
-    said = now;
-    breathe(std::chrono::duration<double>(now - start).count());
-  }
-}
-
 int exit_status(const PcStop& stop, const Console& console) {
   switch (stop.kind) {
     case PcStopKind::DebugExit: return stop.status;
@@ -447,13 +429,26 @@ int run_linux(const Arguments& arguments) {
       [&] {
         if (recording) recording->end();
       });
-  auto made =
-      machine::Pc::make({.cpu = plan->cpu,
-                         .quirks = plan->quirks,
-                         .memory_bytes = plan->memory_bytes,
-                         .serial = [&console](std::uint8_t byte) { console.take(byte); },
-                         .serial_sender = typed.get(),
-                         .parcel = [&arrivals](std::uint64_t kind, Bytes bytes) { arrivals.take(kind, bytes); }});
+  const auto start = std::chrono::steady_clock::now();
+  auto said = start;
+  const auto breathe = [&] {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - said < std::chrono::milliseconds(250)) return;
+    said = now;
+    if (recording) recording->breathe();
+    if (!arrivals.at_line_start()) return;
+    const double seconds = std::chrono::duration<double>(now - start).count();
+    const double guest_seconds = static_cast<double>(running->clock().now()) / machine::kTscHz;
+    progress.show(seconds, fmt::format("{:.2f} s of the guest, {:.0f} MIPS: {}", guest_seconds,
+                                       static_cast<double>(running->retired()) / 1e6 / seconds, console.last_line()));
+  };
+  auto made = machine::Pc::make({.cpu = plan->cpu,
+                                 .quirks = plan->quirks,
+                                 .memory_bytes = plan->memory_bytes,
+                                 .serial = [&console](std::uint8_t byte) { console.take(byte); },
+                                 .serial_sender = typed.get(),
+                                 .parcel = [&arrivals](std::uint64_t kind, Bytes bytes) { arrivals.take(kind, bytes); },
+                                 .breathe = breathe});
   if (!made) return failed(made.error());
   machine::Pc& pc = **made;
   running = &pc;
@@ -463,13 +458,7 @@ int run_linux(const Arguments& arguments) {
     if (!created) return failed(created.error());
     recording = *std::move(created);
   }
-  const PcStop stop = run_to_the_end(pc, plan->limit, [&](double seconds) {
-    if (recording) recording->breathe();
-    if (!arrivals.at_line_start()) return;
-    const double guest_seconds = static_cast<double>(pc.clock().now()) / machine::kTscHz;
-    progress.show(seconds, fmt::format("{:.2f} s of the guest, {:.0f} MIPS: {}", guest_seconds,
-                                       static_cast<double>(pc.retired()) / 1e6 / seconds, console.last_line()));
-  });
+  const PcStop stop = pc.run(plan->limit);
   progress.clear();
   terminal.reset();
   const int status = exit_status(stop, console);
