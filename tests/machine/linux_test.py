@@ -59,7 +59,7 @@ def counting_program():
 
 def make_loops(folder):
     """A static program of the ten loops, each of whose instructions is a symbol. returns those that move control"""
-    lines, branches = [".intel_syntax noprefix", ".globl _start", "_start: lea rsi, buffer", "mov ebx, 3", "mov ecx, 7"], set()
+    lines, branches = [".intel_syntax noprefix", ".globl _start", "_start: mov al, __executable_start", "lea rsi, buffer", "mov ebx, 3", "mov ecx, 7"], set()
     for name, body in LOOPS.items():
         lines.append(f"mov ebp, {LOOP_ROUNDS}")
         for n, insn in enumerate([*body, "dec ebp", f"jnz {name}_0"]):
@@ -67,8 +67,11 @@ def make_loops(folder):
             if insn[0] in "jc":
                 branches.add(f"{name}_{n}")
     lines += ["mov eax, 60", "xor edi, edi", "syscall", ".type nothing, @function", "nothing: ret", ".bss", "buffer: .skip 256", ""]
-    (folder / "loops.s").write_text("\n".join(lines))
-    subprocess.run(["gcc", "-nostdlib", "-static", "-no-pie", "-o", folder / "loops", folder / "loops.s"], check=True)
+    # Of two that differ in a name, so in their build-ids, the second is what the guest finds at a path and replaces by the first. They look
+    # at their own head, as a C library does, so it is in memory.
+    for program, nothing in (("loops", "nothing"), ("replaced", "other")):
+        (folder / "loops.s").write_text("\n".join(lines).replace("nothing", nothing))
+        subprocess.run(["gcc", "-nostdlib", "-static", "-no-pie", "-Wl,--build-id", "-o", folder / program, folder / "loops.s"], check=True)
     return branches | {"nothing"}
 
 
@@ -95,7 +98,7 @@ class Linux(unittest.TestCase):
         program.write_bytes(counting_program())
         program.chmod(0o755)
         branches = make_loops(self.folder)
-        script = "echo said; echo complained >&2; mkdir /out/in; echo kept > /out/in/file; ./loops; "
+        script = "echo said; echo complained >&2; mkdir /out/in; echo kept > /out/in/file; ./loops; cat loops > replaced; ./replaced; "
         if shutil.which("perf"):
             script += "perf stat -x, -o /out/counts -e instructions:u,branches:u ./counted; "
             script += f"perf record -q -e {','.join(f'{event}:upp' for event in PRECISE)} -c {PERIOD - 1} -o /out/precise ./loops; "
@@ -104,7 +107,7 @@ class Linux(unittest.TestCase):
             out, console = self.folder / f"out{n}", self.folder / f"console{n}"
             outside = OUTSIDE + ["-o", self.folder / "outside"] if n == 1 else []
             done = linux("--kernel", KERNELS[-1], *CPU, *outside, "--out", out, "--console", console, "--file", "counted", "--file", "loops",
-                         "--file", shutil.which("mkdir"), "--", "sh", "-c", script + "exit 7", folder=self.folder)
+                         "--file", "replaced", "--file", shutil.which("cat"), "--file", shutil.which("mkdir"), "--", "sh", "-c", script + "exit 7", folder=self.folder)
             self.assertEqual(done[:2], (7, "said\n"))
             self.assertRegex(done[2], "^complained\n" + ("zeroskid: linux --record: [0-9,]+ samples -> .*\n$" if outside else "$"))
             runs.append({path.relative_to(out): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()})
@@ -120,6 +123,9 @@ class Linux(unittest.TestCase):
         rows = [line for line in done.stdout.splitlines() if line.strip()]
         self.assertEqual([row for row in rows if "[unknown] ([unknown])" in row], [])
         self.assertTrue([row for row in rows if row.split()[0] == "loops" and "([kernel.kallsyms])" in row], "its page faults")
+        replaced = [row for row in rows if row.split()[-1] == f"({self.folder / 'replaced'})"]
+        self.assertTrue(replaced)
+        self.assertEqual([row for row in replaced if "[unknown]" not in row], [], "names of the file that the guest has replaced")
         if shutil.which("perf"):
             counts = [line.split(",")[0] for line in (self.folder / "out0/counts").read_text().splitlines() if line[:1].isdigit()]
             self.assertEqual(counts, [str(4 + 2 * ROUNDS), str(ROUNDS + 1)])

@@ -17,6 +17,7 @@
 #include "machine/vcpu/vcpu.h"
 #include "profile/symbols/kernel_symbols.h"
 #include "session/driver/pmu_plan.h"
+#include "session/recording/mapped_build_ids.h"
 
 namespace zs::cli {
 namespace {
@@ -41,6 +42,10 @@ std::uint64_t OutsideRecording::Time::ns() {
   return tsc() / kTicks * kNs + tsc() % kTicks * kNs / kTicks;
 }
 
+std::size_t OutsideRecording::Memory::read(std::uint64_t address, std::span<std::byte> into) {
+  return pc_.cpu().peek(address, into) ? into.size() : 0;
+}
+
 Result<std::unique_ptr<OutsideRecording>> OutsideRecording::create(const RecordOptions& options, machine::Pc& pc) {
   auto writer = profile::PerfDataWriter::create(options.output, options.description);
   if (!writer) return writer.error();
@@ -48,7 +53,7 @@ Result<std::unique_ptr<OutsideRecording>> OutsideRecording::create(const RecordO
 }
 
 OutsideRecording::OutsideRecording(const RecordOptions& options, machine::Pc& pc, profile::PerfDataWriter writer)
-    : options_(options), pc_(pc), time_(pc), sink_(std::move(writer), false) {
+    : options_(options), pc_(pc), time_(pc), memory_(pc), sink_(std::move(writer), false) {
   for (const session::EventSpec& event : options.config.events) {
     adaptive_.emplace_back();
     if (event.frequency != 0) adaptive_.back().emplace(event.frequency, event.first_period());
@@ -163,6 +168,15 @@ void OutsideRecording::tell_code(std::uint64_t address) {
   if (!area) return;
   const auto [known, added] = processes_[task_.pid].areas.try_emplace(area->start, *area);
   if (!added && std::exchange(known->second, *area) == *area) return;
+  // The guest may have changed the file, so what lies at its path here says nothing. Where the head of the file is not
+  // in memory (a C library looks there), it is taken for what it was.
+  const engine::Mapping head{.start = area->start - area->page_offset,
+                             .length = area->end - area->start + area->page_offset,
+                             .inode = area->inode};
+  session::MappedBuildIds ids(memory_);
+  ids.mapped(head);
+  const auto id = ids.of(head);
+  std::byte first{};
   sink_.receive(session::Mmap{.origin = {.pid = task_.pid, .tid = task_.tid, .time_ns = time_.ns()},
                               .start = area->start,
                               .length = area->end - area->start,
@@ -170,7 +184,8 @@ void OutsideRecording::tell_code(std::uint64_t address) {
                               .protection = GuestTasks::protection_of(*area),
                               .flags = GuestTasks::flags_of(*area),
                               .inode = area->inode,
-                              .build_id = {},
+                              .identified = id.has_value() && memory_.read(head.start, {&first, 1}) == 1,
+                              .build_id = id.value_or(""),
                               .path = tasks_->name_of(*area, task_.space)});
 }
 

@@ -17,6 +17,7 @@
 #include "pmu/interfaces.h"
 #include "session/driver/adaptive_period.h"
 #include "session/driver/pmu_driver.h"
+#include "session/memory/program_memory.h"
 
 namespace zs::machine {
 class Pc;
@@ -62,6 +63,15 @@ class OutsideRecording final : public session::PmuClient {
    private:
     machine::Pc& pc_;
   };
+  /// The program that the guest runs now.
+  class Memory final : public session::ProgramMemory {
+   public:
+    explicit Memory(machine::Pc& pc) : pc_(pc) {}
+    std::size_t read(std::uint64_t address, std::span<std::byte> into) override;
+
+   private:
+    machine::Pc& pc_;
+  };
   /// What the recording says of a process so far.
   struct Process {
     std::uint64_t space = 0;
@@ -80,6 +90,7 @@ class OutsideRecording final : public session::PmuClient {
   const RecordOptions& options_;
   machine::Pc& pc_;
   Time time_;
+  Memory memory_;
   RecordSink sink_;
   bool pmi_ = false;
   std::vector<std::unique_ptr<session::PmuDriver>> drivers_;
