@@ -4,6 +4,7 @@
 #include <array>
 
 #include "arch/events/event.h"
+#include "base/items.h"
 
 namespace zs::session {
 namespace {
@@ -109,11 +110,7 @@ std::vector<std::string> meant_names(std::string_view name, std::span<const std:
   const auto* const row =
       std::find_if(std::begin(kMeanings), std::end(kMeanings), [&](const Meaning& one) { return fits(one, letters); });
   if (row == std::end(kMeanings)) return meant;
-  for (std::string_view names = row->names; !names.empty();) {
-    const std::size_t length = std::min(names.find(' '), names.size());
-    add(names.substr(0, length));
-    names.remove_prefix(std::min(length + 1, names.size()));
-  }
+  for (const std::string_view one : pieces_of(row->names, ' ')) add(one);
   return meant;
 }
 

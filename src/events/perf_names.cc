@@ -3,10 +3,10 @@
 // tables for AMD processors, but for accesses of L1D, for which it programs an event that Zen 4 does not list.
 #include "events/perf_names.h"
 
-#include <algorithm>
 #include <array>
 
 #include "arch/events/tables.h"
+#include "base/items.h"
 
 namespace zs::session {
 namespace {
@@ -85,10 +85,8 @@ constexpr std::array kNames{
 // clang-format on
 
 bool lists(std::string_view words, std::string_view name) {
-  while (!words.empty()) {
-    const std::size_t end = std::min(words.find(' '), words.size());
-    if (arch::equal_case_blind(words.substr(0, end), name)) return true;
-    words.remove_prefix(std::min(end + 1, words.size()));
+  for (const std::string_view word : pieces_of(words, ' ')) {
+    if (arch::equal_case_blind(word, name)) return true;
   }
   return false;
 }
@@ -96,10 +94,8 @@ bool lists(std::string_view words, std::string_view name) {
 }  // namespace
 
 const arch::Event* row_of(const PerfName& name, const arch::CpuModel& cpu) {
-  for (std::string_view rest = name.row; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(' '), rest.size());
-    if (const arch::Event* const row = arch::find_event(cpu, rest.substr(0, end))) return row;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  for (const std::string_view one : pieces_of(name.row, ' ')) {
+    if (const arch::Event* const row = arch::find_event(cpu, one)) return row;
   }
   return nullptr;
 }

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 
 #include "arch/events/event.h"
+#include "base/items.h"
+#include "base/number.h"
 #include "host/first_line.h"
 
 namespace zs::host {
@@ -73,10 +73,7 @@ constexpr std::pair<std::string_view, std::uint64_t> kCacheUses[] = {
 std::optional<std::uint64_t> number_of(std::string_view text) {
   const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
   if (hexadecimal) text.remove_prefix(2);
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, hexadecimal ? 16 : 10);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return whole_number<std::uint64_t>(text, hexadecimal ? 16 : 10);
 }
 
 /// Puts `value` where a format says: "config:0-7,32-35" or "config1:0-15", lowest bits first.
@@ -87,10 +84,7 @@ bool place_bits(std::string_view format, std::uint64_t value, perf_event_attr& a
   const std::string_view word = format.substr(0, colon);
   __u64* const config = word == "config" ? &attr.config : word == "config1" ? &attr.config1 : &attr.config2;
   if (word != "config" && word != "config1" && word != "config2") return false;
-  std::string_view ranges = format.substr(colon + 1);
-  while (!ranges.empty()) {
-    const std::string_view range = ranges.substr(0, ranges.find(','));
-    ranges.remove_prefix(std::min(range.size() + 1, ranges.size()));
+  for (const std::string_view range : pieces_of(format.substr(colon + 1), ',')) {
     const std::size_t dash = range.find('-');
     const auto first = number_of(range.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : number_of(range.substr(dash + 1));
@@ -183,9 +177,7 @@ class EventReader {
 
   /// by_name  an event of the PMU's own list may be among them
   Result<void> read_terms(std::string_view terms, bool by_name) {
-    while (!terms.empty()) {
-      const std::string_view term = terms.substr(0, terms.find(','));
-      terms.remove_prefix(std::min(term.size() + 1, terms.size()));
+    for (const std::string_view term : pieces_of(terms, ',')) {
       const std::size_t equals = term.find('=');
       const std::string name(term.substr(0, equals));
       if (name == "name" && equals != std::string_view::npos) {

@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "base/descriptor.h"
+#include "base/items.h"
 
 namespace zs::host {
 namespace {
@@ -248,12 +249,9 @@ std::string container_sign() {
 
 std::string found_in_path(const std::string& program) {
   const char* path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "/usr/bin:/bin" : path;
-  while (!rest.empty()) {
-    const std::size_t colon = rest.find(':');
-    std::string candidate = std::string(rest.substr(0, colon)) + "/" + program;
+  for (const std::string_view folder : pieces_of(path == nullptr ? "/usr/bin:/bin" : path, ':')) {
+    std::string candidate = std::string(folder) + "/" + program;
     if (access(candidate.c_str(), X_OK) == 0) return candidate;
-    rest = colon == std::string_view::npos ? std::string_view{} : rest.substr(colon + 1);
   }
   return {};
 }

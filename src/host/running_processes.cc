@@ -9,6 +9,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "base/number.h"
 #include "host/first_line.h"
 
 namespace zs::host {
@@ -41,10 +42,7 @@ std::vector<pid_t> numbers_in(const std::string& folder) {
   std::vector<pid_t> numbers;
   std::error_code gone;
   for (const auto& entry : std::filesystem::directory_iterator(folder, gone)) {
-    const std::string name = entry.path().filename();
-    pid_t number = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (error == std::errc() && end == name.data() + name.size()) numbers.push_back(number);
+    if (const auto number = whole_number<pid_t>(entry.path().filename().native())) numbers.push_back(*number);
   }
   std::ranges::sort(numbers);
   return numbers;

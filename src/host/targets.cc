@@ -3,65 +3,56 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
+#include <optional>
+#include <utility>
 
+#include "base/items.h"
+#include "base/number.h"
 #include "host/first_line.h"
 #include "host/running_processes.h"
 
 namespace zs::host {
 namespace {
 
-/// The whole of `text` as a number from 0 up.
-template <typename Number>
-bool parse_number(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && number >= 0;
+/// From 0 up.
+std::optional<int> number_from_0(std::string_view text) {
+  const auto number = whole_number<int>(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
-/// Calls `take` for each word between commas; stops when it returns false.
-bool for_each_word(std::string_view text, const auto& take) {
-  for (bool more = true; more;) {
-    const std::size_t comma = text.find(',');
-    more = comma != std::string_view::npos;
-    if (!take(text.substr(0, comma))) return false;
-    if (more) text.remove_prefix(comma + 1);
+/// Of words like 3 and 0-3, joined by commas; nothing if one is none.
+std::optional<std::vector<int>> cpus_in(std::string_view text) {
+  constexpr int kMostCpus = 8192;
+  std::vector<int> cpus;
+  for (const std::string_view word : items_of(text)) {
+    const std::size_t dash = word.find('-');
+    const auto first = number_from_0(word.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : number_from_0(word.substr(dash + 1));
+    if (!first || !last || *last < *first || *last >= kMostCpus) return std::nullopt;
+    for (int cpu = *first; cpu <= *last; ++cpu) cpus.push_back(cpu);
   }
-  return true;
+  return cpus;
 }
 
 }  // namespace
 
 Result<std::vector<pid_t>> parse_ids(std::string_view option, std::string_view text, pid_t least) {
   std::vector<pid_t> ids;
-  const bool right = for_each_word(text, [&](std::string_view word) {
-    pid_t id = 0;
-    if (!parse_number(word, id) || id < least) return false;
-    ids.push_back(id);
-    return true;
-  });
-  if (!right)
-    return Error{fmt::format("{} {}: not the number of a process or thread", option, text), "for example 1234,1240"};
+  for (const std::string_view word : items_of(text)) {
+    const auto id = number_from_0(word);
+    if (!id || *id < least)
+      return Error{fmt::format("{} {}: not the number of a process or thread", option, text), "for example 1234,1240"};
+    ids.push_back(*id);
+  }
   return ids;
 }
 
 Result<std::vector<int>> parse_cpus(std::string_view text) {
-  std::vector<int> cpus;
-  const bool right = for_each_word(text, [&](std::string_view word) {
-    const std::size_t dash = word.find('-');
-    int first = 0, last = 0;
-    if (!parse_number(word.substr(0, dash), first)) return false;
-    last = first;
-    if (dash != std::string_view::npos && !parse_number(word.substr(dash + 1), last)) return false;
-    constexpr int kMostCpus = 8192;
-    if (last < first || last >= kMostCpus) return false;
-    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
-    return true;
-  });
-  if (!right) return Error{fmt::format("{}: not a list of CPUs", text), "for example 0-3,7"};
-  std::ranges::sort(cpus);
-  cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
-  return cpus;
+  auto cpus = cpus_in(text);
+  if (!cpus) return Error{fmt::format("{}: not a list of CPUs", text), "for example 0-3,7"};
+  std::ranges::sort(*cpus);
+  cpus->erase(std::unique(cpus->begin(), cpus->end()), cpus->end());
+  return *std::move(cpus);
 }
 
 Result<std::vector<int>> online_cpus() {

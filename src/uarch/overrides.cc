@@ -1,12 +1,13 @@
 #include "uarch/overrides.h"
 
 #include <algorithm>
-#include <charconv>
 #include <concepts>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <type_traits>
+
+#include "base/number.h"
 
 namespace zs::uarch {
 
@@ -40,11 +41,9 @@ bool parse(std::string_view text, Number& value) {
       text.remove_suffix(1);
     }
   }
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return false;
-  if (number > std::uint64_t{std::numeric_limits<Number>::max()} >> shift) return false;
-  value = static_cast<Number>(number << shift);
+  const auto number = whole_number<std::uint64_t>(text);
+  if (!number || *number > std::uint64_t{std::numeric_limits<Number>::max()} >> shift) return false;
+  value = static_cast<Number>(*number << shift);
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include "arch/events/meanings.h"
 #include "arch/msrs.h"
 #include "arch/retired.h"
+#include "base/items.h"
 
 namespace zs::arch {
 
@@ -135,10 +136,8 @@ constexpr bool equal_case_blind(std::string_view a, std::string_view b) {
 /// Whether `name` is the event's name or one of its aliases; upper and lower case are the same.
 constexpr bool goes_by(const Event& event, std::string_view name) {
   if (equal_case_blind(event.name, name)) return true;
-  for (std::string_view rest = event.aliases; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(' '), rest.size());
-    if (equal_case_blind(rest.substr(0, end), name)) return true;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  for (const std::string_view alias : pieces_of(event.aliases, ' ')) {
+    if (equal_case_blind(alias, name)) return true;
   }
   return false;
 }

@@ -5,7 +5,6 @@
 // has. Names of events that differ between generations are aliases in the event tables, so most rows serve all of them.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -14,6 +13,7 @@
 #include "arch/events/event.h"
 #include "arch/events/tables.h"
 #include "base/formula.h"
+#include "base/items.h"
 
 namespace zs::arch {
 
@@ -35,10 +35,8 @@ struct Metric {
 };
 
 constexpr bool Metric::in_group(std::string_view group) const {
-  for (std::string_view rest = groups; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(' '), rest.size());
-    if (equal_case_blind(rest.substr(0, end), group)) return true;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  for (const std::string_view one : pieces_of(groups, ' ')) {
+    if (equal_case_blind(one, group)) return true;
   }
   return false;
 }

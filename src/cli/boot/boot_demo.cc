@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arch/cpu_model.h"
+#include "base/items.h"
 #include "cli/boot/boot_options.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"
@@ -57,10 +58,9 @@ std::optional<std::string_view> promise_for(std::string_view line, std::string_v
 Story read_story(std::string_view text, std::string_view cpu) {
   Story story;
   bool purpose = true;
-  while (text.starts_with(';')) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(1, end - 1);
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (std::string_view line : pieces_of(text, '\n')) {
+    if (!line.starts_with(';')) break;
+    line.remove_prefix(1);
     if (line.starts_with(' ')) line.remove_prefix(1);
     constexpr std::string_view kSource = "source: ", kScreen = "screen ";
     if (line.starts_with(kSource)) {

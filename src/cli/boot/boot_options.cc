@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <limits>
 #include <string_view>
@@ -14,6 +13,7 @@
 
 #include "arch/cpu_model.h"
 #include "base/descriptor.h"
+#include "base/number.h"
 #include "cli/command/command_line.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/memory_size.h"
@@ -50,10 +50,7 @@ constexpr std::uint64_t kLargestFile = std::uint64_t{2} << 30;
 /// 0x9133 or 9133: an address is hexadecimal, as debuggers print it.
 std::optional<std::uint64_t> parse_address(std::string_view text) {
   if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return whole_number<std::uint64_t>(text, 16);
 }
 
 }  // namespace
@@ -203,9 +200,8 @@ Result<BootPlan> plan_boot(const BootWords& words) {
   plan.json = words.screen == "json";
   if (!words.gdb.empty()) {
     const std::string_view number = std::string_view(words.gdb).substr(0, words.gdb.find(','));
-    std::uint16_t port = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), port);
-    if (error != std::errc() || end != number.data() + number.size()) {
+    const auto port = whole_number<std::uint16_t>(number);
+    if (!port) {
       return Error{"--gdb " + words.gdb + ": no port", "a number from 0 to 65535; gdb then says: target remote :PORT"};
     }
     if (number.size() != words.gdb.size()) {
@@ -216,7 +212,7 @@ Result<BootPlan> plan_boot(const BootWords& words) {
       using machine::gdb::Registers;
       plan.gdb_registers = registers == "i386" ? Registers::I386 : Registers::X8664;
     }
-    plan.gdb_port = port;
+    plan.gdb_port = *port;
   }
   return plan;
 }

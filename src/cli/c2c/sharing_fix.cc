@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <map>
 #include <set>
 
+#include "base/number.h"
 #include "uarch/sharing/line_replay.h"
 
 namespace zs::cli {
@@ -236,14 +236,10 @@ void find_fix(SharedLine& line, const uarch::MemoryParameters& parameters) {
 
 Result<Alignment> parse_alignment(const std::string& text) {
   const std::size_t equals = text.rfind('=');
-  Alignment alignment;
-  const char* const end = text.data() + text.size();
   if (equals != std::string::npos && equals != 0) {
-    const auto [stop, error] = std::from_chars(text.data() + equals + 1, end, alignment.bytes);
-    if (error == std::errc() && stop == end && std::has_single_bit(alignment.bytes) && alignment.bytes <= 4096) {
-      alignment.field = text.substr(0, equals);
-      return alignment;
-    }
+    const auto bytes = whole_number<decltype(Alignment::bytes)>(std::string_view(text).substr(equals + 1));
+    if (bytes && std::has_single_bit(*bytes) && *bytes <= 4096)
+      return Alignment{.field = text.substr(0, equals), .bytes = *bytes};
   }
   return Error{"--whatif " + text + ": not FIELD=BYTES",
                "BYTES is a power of two up to 4096: --whatif shared.setting=64"};

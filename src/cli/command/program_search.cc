@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/items.h"
 #include "cli/command/exit_status.h"
 
 namespace zs::cli {
@@ -52,13 +53,8 @@ bool find_program(const std::string& name, const char* search_path, std::string&
     return false;
   }
   bool denied = false;
-  std::string_view rest = search_path != nullptr ? search_path : kDefaultPath;
-  for (bool more = true; more;) {
-    const std::size_t colon = rest.find(':');
-    std::string path(rest.substr(0, colon));
-    more = colon != std::string_view::npos;
-    if (more) rest.remove_prefix(colon + 1);
-    if (path.empty()) path = ".";
+  for (const std::string_view folder : items_of(search_path != nullptr ? search_path : kDefaultPath, ':')) {
+    std::string path(folder.empty() ? "." : folder);
     path += "/";
     path += name;
     const int reason = obstacle(path);

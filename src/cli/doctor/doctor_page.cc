@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/items.h"
 #include "report/text/json.h"
 #include "uarch/core_model.h"
 
@@ -25,9 +26,7 @@ constexpr const char* kUse = "zeroskid record -e instructions:ppp -- PROGRAM";
 std::string wrapped(std::string_view text) {
   std::string page;
   std::size_t column = kTextColumn;
-  while (!text.empty()) {
-    const std::size_t blank = text.find(' ');
-    const std::string_view word = text.substr(0, blank);
+  for (const std::string_view word : pieces_of(text, ' ')) {
     if (column > kTextColumn && column + 1 + word.size() > kPageWidth) {
       page += '\n' + std::string(kTextColumn, ' ');
       column = kTextColumn;
@@ -37,7 +36,6 @@ std::string wrapped(std::string_view text) {
     }
     page += word;
     column += word.size();
-    text = blank == std::string_view::npos ? std::string_view{} : text.substr(blank + 1);
   }
   return page;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "arch/msrs.h"
+#include "base/items.h"
 
 namespace zs::cli {
 namespace {
@@ -82,10 +83,8 @@ PfmNames::~PfmNames() {
 std::optional<std::uint64_t> PfmNames::config_of(const arch::CpuModel& cpu, std::string_view name) const {
   const Processor* processor = processor_of(cpu);
   if (!started_ || processor == nullptr) return std::nullopt;
-  for (std::string_view rest = name; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    if (rest.size() != name.size() && is_attribute(rest.substr(0, end))) return std::nullopt;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  for (const std::string_view part : pieces_of(name, ':')) {
+    if (part.data() != name.data() && is_attribute(part)) return std::nullopt;
   }
   return encoded(cpu, processor->prefix + std::string(name));
 }

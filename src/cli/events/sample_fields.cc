@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
 #include "arch/events/event.h"
 #include "base/items.h"
+#include "base/number.h"
 #include "cli/command/words.h"
 #include "profile/perf_data/perf_data.h"
 #include "session/wire/wire.h"
@@ -36,10 +36,8 @@ Result<CallchainChoice> parse_callchain(const std::string& text) {
   if (text == "lbr") return CallchainChoice{.mode = Callchain::LbrCallStack};
   if (text == "dwarf") return CallchainChoice{.mode = Callchain::Dwarf, .stack_bytes = kUsualStackBytes};
   if (text.starts_with("dwarf,")) {
-    std::uint32_t bytes = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + 6, end, bytes);
-    if (error != std::errc() || stop != end || bytes < 8 || bytes % 8 != 0 || bytes > session::kMaxUserStack) {
+    const std::uint32_t bytes = whole_number<std::uint32_t>(std::string_view(text).substr(6)).value_or(0);
+    if (bytes < 8 || bytes % 8 != 0 || bytes > session::kMaxUserStack) {
       return Error{"--call-graph " + text + ": the stack size must be a multiple of 8 up to " +
                        std::to_string(session::kMaxUserStack),
                    "--call-graph dwarf takes " + std::to_string(kUsualStackBytes)};

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <span>
 
+#include "base/items.h"
+
 namespace zs::cli {
 namespace {
 
@@ -23,10 +25,8 @@ std::string text_at(Bytes file, std::uint64_t at) {
 }
 
 void split_folders(const std::string& text, std::vector<std::string>& into) {
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(':', at), text.size());
-    if (end > at) into.push_back(text.substr(at, end - at));
-    at = end + 1;
+  for (const std::string_view folder : pieces_of(text, ':')) {
+    if (!folder.empty()) into.emplace_back(folder);
   }
 }
 

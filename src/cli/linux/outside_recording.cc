@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -11,6 +10,7 @@
 
 #include "arch/cpu_model.h"
 #include "base/check.h"
+#include "base/number.h"
 #include "cli/command/say.h"
 #include "machine/clock.h"
 #include "machine/pc.h"
@@ -212,11 +212,10 @@ void OutsideRecording::tell_kernel(const GuestFacts& facts) {
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
     std::string name, users, by, state, start;
-    std::uint64_t bytes = 0, at = 0;
+    std::uint64_t bytes = 0;
     words >> name >> bytes >> users >> by >> state >> start;
     if (!start.starts_with("0x")) continue;
-    std::from_chars(start.data() + 2, start.data() + start.size(), at, 16);
-    tell(at, bytes, "[" + name + "]", "");
+    tell(whole_number<std::uint64_t>(std::string_view(start).substr(2), 16).value_or(0), bytes, "[" + name + "]", "");
   }
 }
 

@@ -5,15 +5,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <system_error>
 
 #include "arch/events/event.h"
+#include "base/items.h"
+#include "base/number.h"
 #include "cli/run/user_cache.h"
 
 namespace zs::cli {
@@ -31,18 +31,13 @@ std::string one_column(std::string text) {
 
 std::optional<KnownError> parse_line(std::string_view line) {
   std::vector<std::string> columns;
-  for (std::size_t start = 0; start <= line.size();) {
-    const std::size_t end = std::min(line.find('\t', start), line.size());
-    columns.emplace_back(line.substr(start, end - start));
-    start = end + 1;
-  }
+  for (const std::string_view column : items_of(line, '\t')) columns.emplace_back(column);
   if (columns.size() != kColumns) return std::nullopt;
   KnownError error{
       .cpu = columns[0], .model = columns[1], .event = columns[2], .date = columns[4], .program = columns[5]};
-  const std::string& number = columns[3];
-  const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), error.percent);
-  if (problem != std::errc() || end != number.data() + number.size() || !std::isfinite(error.percent))
-    return std::nullopt;
+  const auto percent = whole_number<decltype(error.percent)>(columns[3]);
+  if (!percent || !std::isfinite(*percent)) return std::nullopt;
+  error.percent = *percent;
   return error;
 }
 

@@ -11,6 +11,7 @@
 #include "arch/events/tables.h"
 #include "arch/ibs.h"
 #include "base/check.h"
+#include "base/items.h"
 #include "cli/command/words.h"
 #include "events/core_model_needs.h"
 #include "events/event_parser.h"
@@ -27,10 +28,8 @@ using arch::PerfEvtSel;
 
 std::vector<std::string> aliases_in(std::string_view text) {
   std::vector<std::string> words;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    if (end != 0) words.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const std::string_view word : pieces_of(text, ' ')) {
+    if (!word.empty()) words.emplace_back(word);
   }
   return words;
 }

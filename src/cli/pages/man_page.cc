@@ -4,6 +4,7 @@
 #include <cctype>
 #include <string_view>
 
+#include "base/items.h"
 #include "cli/command/exit_status.h"
 #include "cli/pages/questions.h"
 
@@ -30,11 +31,7 @@ std::string italic(std::string_view text) { return "\\fI" + escaped(text) + "\\f
 /// Lines that stay lines.
 std::string as_it_stands(const std::string& text) {
   std::string out = ".nf\n";
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    out += escaped(text.substr(at, end - at)) + "\n";
-    at = end + 1;
-  }
+  for (const std::string_view line : items_of(text, '\n')) out += escaped(line) + "\n";
   return out + ".fi\n";
 }
 

@@ -1,7 +1,6 @@
 #include "cli/record/compression_option.h"
 
-#include <charconv>
-
+#include "base/number.h"
 #include "profile/perf_data/record_packer.h"
 
 namespace zs::cli {
@@ -16,10 +15,8 @@ Result<int> compression_level(const std::string& text) {
   constexpr int kUsual = 1;
   if (text.empty()) return 0;
   if (text == "true") return kUsual;
-  int level = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, level);
-  if (failure != std::errc() || stop != end || level < 1 || level > profile::RecordPacker::kHighestLevel) {
+  const int level = whole_number<int>(text).value_or(0);
+  if (level < 1 || level > profile::RecordPacker::kHighestLevel) {
     return Error{"-z=" + text + ": no level of compression",
                  "1, which is the fastest, to " + std::to_string(profile::RecordPacker::kHighestLevel)};
   }

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/number.h"
 #include "cli/command/command_line.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"
@@ -112,13 +112,10 @@ void say_remarks(Page& page, const profile::Symbolizer& symbolizer) {
 }
 
 Result<double> parse_percent_limit(const std::string& text) {
-  double limit = 0;
-  if (text.empty()) return limit;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
-  if (error != std::errc{} || end != text.data() + text.size() || !(limit >= 0)) {
-    return Error{"--percent-limit is a percentage, not '" + text + "'", ""};
-  }
-  return limit;
+  if (text.empty()) return 0.0;
+  const auto limit = whole_number<double>(text);
+  if (!limit || !(*limit >= 0)) return Error{"--percent-limit is a percentage, not '" + text + "'", ""};
+  return *limit;
 }
 
 Result<bool> parse_page_colour(const std::string& text) {

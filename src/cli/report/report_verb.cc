@@ -1,11 +1,11 @@
 #include "cli/report/report_verb.h"
 
-#include <charconv>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/items.h"
+#include "base/number.h"
 #include "cli/command/command_line.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"
@@ -86,9 +86,10 @@ std::optional<int> parse(const Arguments& arguments, ReportOptions& options) {
 int refuse_report(const Error& error) { return refuse("report", error); }
 
 std::vector<std::string> names_in(const std::string& list) {
-  if (list.empty()) return {};
-  const std::vector<std::string_view> names = items_of(list);
-  return {names.begin(), names.end()};
+  std::vector<std::string> names;
+  if (list.empty()) return names;
+  for (const std::string_view name : items_of(list)) names.emplace_back(name);
+  return names;
 }
 
 /// Of an option that names processes or threads; none if it was not given.
@@ -225,8 +226,7 @@ Result<CallGraphChoice> parse_call_graph(const std::string& text) {
   if (text.empty() || text == "true") return choice;  // without a value
   int numbers = 0;
   for (const std::string_view word : items_of(text)) {
-    double number = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    const auto number = whole_number<double>(word);
     if (word == "none") {
       choice.drawn = false;
     } else if (word == "graph" || word == "fractal") {
@@ -234,11 +234,11 @@ Result<CallGraphChoice> parse_call_graph(const std::string& text) {
     } else if (word == "caller" || word == "callee") {
       choice.order_given = true;
       choice.order = word == "caller" ? profile::ChainOrder::Caller : profile::ChainOrder::Callee;
-    } else if (error == std::errc{} && end == word.data() + word.size() && number >= 0 && numbers < 2) {
+    } else if (number && *number >= 0 && numbers < 2) {
       if (numbers++ == 0) {
-        choice.min_percent = number;
+        choice.min_percent = *number;
       } else {
-        choice.max_entries = static_cast<std::size_t>(number);
+        choice.max_entries = static_cast<std::size_t>(*number);
       }
     } else if (word != "function" && word != "percent") {  // what perf would do anyway
       return Error{"-g does not know '" + std::string(word) + "'",

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/number.h"
 #include "cli/command/say.h"
 #include "cli/values/estimate.h"
 #include "profile/perf_data/recording.h"
@@ -96,13 +97,11 @@ Result<std::uint64_t> parse_error(const std::string& text) {
   constexpr double kLeast = 0.1, kMost = 50;
   std::string_view number = text;
   if (number.ends_with('%')) number.remove_suffix(1);
-  double percent = 0;
-  const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), percent);
-  if (failure != std::errc{} || end != number.data() + number.size())
-    return Error{"--error " + text + ": not a percentage", "--error 2%"};
-  if (!(percent >= kLeast && percent <= kMost))
+  const auto percent = whole_number<double>(number);
+  if (!percent) return Error{"--error " + text + ": not a percentage", "--error 2%"};
+  if (!(*percent >= kLeast && *percent <= kMost))
     return Error{"--error " + text + ": cannot be asked for", "from 0.1% to 50%"};
-  return static_cast<std::uint64_t>(std::lround(10 * percent));
+  return static_cast<std::uint64_t>(std::lround(10 * *percent));
 }
 
 /// In hundredths.
@@ -110,15 +109,13 @@ Result<std::uint64_t> parse_budget(const std::string& text) {
   constexpr double kLeast = 2, kMost = 1000;
   std::string_view number = text;
   if (number.ends_with('x')) number.remove_suffix(1);
-  double times = 0;
-  const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), times);
-  if (failure != std::errc{} || end != number.data() + number.size())
-    return Error{"--budget " + text + ": not a number of times native", "--budget 3x"};
-  if (!(times >= kLeast && times <= kMost)) {
+  const auto times = whole_number<double>(number);
+  if (!times) return Error{"--budget " + text + ": not a number of times native", "--budget 3x"};
+  if (!(*times >= kLeast && *times <= kMost)) {
     return Error{"--budget " + text + ": cannot be kept",
                  "from 2x, since counting between units takes about 1.4 times native, to 1000x"};
   }
-  return static_cast<std::uint64_t>(std::lround(100 * times));
+  return static_cast<std::uint64_t>(std::lround(100 * *times));
 }
 
 /// What steers how many units are taken.

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 #include <variant>
+
+#include "base/items.h"
 
 namespace zs::cli {
 namespace {
@@ -28,10 +29,7 @@ Result<void> parse_follow(const std::string& text, FollowOptions& options) {
   if (text.empty()) return {};
   options.fork = options.exec = options.thread = false;
   if (text == "none") return {};
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    const std::string word = text.substr(at, comma - at);
-    at = comma + 1;
+  for (const std::string_view word : items_of(text)) {
     if (word == "fork") {
       options.fork = true;
     } else if (word == "exec") {

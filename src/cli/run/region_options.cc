@@ -1,9 +1,9 @@
 #include "cli/run/region_options.h"
 
-#include <charconv>
 #include <optional>
 #include <string_view>
 
+#include "base/number.h"
 #include "cli/run/program_file.h"
 #include "profile/symbols/code_places.h"
 #include "profile/symbols/elf_image.h"
@@ -16,10 +16,7 @@ using session::RegionSpec;
 
 std::optional<std::uint64_t> hexadecimal(std::string_view text) {
   if (!text.starts_with("0x") || text.size() < 3) return std::nullopt;
-  std::uint64_t number = 0;
-  const auto [end, failure] = std::from_chars(text.data() + 2, text.data() + text.size(), number, 16);
-  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return whole_number<std::uint64_t>(text.substr(2), 16);
 }
 
 Result<void> place_stretch(ElfImage& image, std::string_view text, std::size_t dots, RegionSpec& spec) {
@@ -38,10 +35,8 @@ Result<void> place_stretch(ElfImage& image, std::string_view text, std::size_t d
 
 /// The number behind the last ':' of FILE:LINE.
 std::optional<int> line_number(std::string_view text, std::size_t colon) {
-  int line = 0;
-  const auto [end, failure] = std::from_chars(text.data() + colon + 1, text.data() + text.size(), line);
-  if (failure != std::errc() || end != text.data() + text.size() || line <= 0) return std::nullopt;
-  return line;
+  const auto line = whole_number<int>(text.substr(colon + 1));
+  return line && *line > 0 ? line : std::nullopt;
 }
 
 Result<void> place(ElfImage& image, const std::string& text, RegionSpec& spec) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/items.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/output.h"
 #include "cli/command/program_search.h"
@@ -27,11 +28,7 @@ constexpr int kTimeWidth = 16;
 
 std::string with_each_line(std::string_view lines, const std::function<std::string(std::string_view)>& changed) {
   std::string text;
-  while (!lines.empty()) {
-    const std::size_t end = lines.find('\n');
-    text += changed(lines.substr(0, end)) + "\n";
-    lines.remove_prefix(end + 1);
-  }
+  for (const std::string_view line : pieces_of(lines, '\n')) text += changed(line) + "\n";
   return text;
 }
 

@@ -70,11 +70,7 @@ std::vector<std::string> all_names(const arch::CpuModel& model) {
   for (const arch::Metric& row : arch::metric_rows()) {
     if (!arch::has_metric(model, row)) continue;
     add(row.name);
-    for (std::string_view rest = row.groups; !rest.empty();) {
-      const std::size_t end = std::min(rest.find(' '), rest.size());
-      add(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    for (const std::string_view group : pieces_of(row.groups, ' ')) add(group);
   }
   return names;
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "base/items.h"
+#include "base/number.h"
 #include "cli/run/program_file.h"
 #include "cli/run/region_options.h"
 #include "profile/symbols/code_places.h"
@@ -68,13 +68,10 @@ class ClauseReader {
 bool is_number(const std::string& text) { return !text.empty() && text[0] >= '0' && text[0] <= '9'; }
 
 Result<std::uint64_t> number(const std::string& text) {
-  const bool hexadecimal = text.starts_with("0x");
-  std::uint64_t value = 0;
-  const char* const begin = text.data() + (hexadecimal ? 2 : 0);
-  const char* const end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(begin, end, value, hexadecimal ? 16 : 10);
-  if (failure != std::errc() || stop != end) return Error{text + ": no number", "0x1130, or 4400"};
-  return value;
+  const auto value = text.starts_with("0x") ? whole_number<std::uint64_t>(std::string_view(text).substr(2), 16)
+                                            : whole_number<std::uint64_t>(text);
+  if (!value) return Error{text + ": no number", "0x1130, or 4400"};
+  return *value;
 }
 
 /// A number is an offset in the file, as perf has it; everything else the name of a function.

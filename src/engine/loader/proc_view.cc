@@ -5,9 +5,9 @@
 #include <sys/mman.h>
 
 #include <array>
-#include <charconv>
 #include <utility>
 
+#include "base/number.h"
 #include "engine/loader/program.h"
 #include "engine/memory/guest_access.h"
 #include "engine/memory/mappings.h"
@@ -29,11 +29,7 @@ std::string_view next_name(std::string_view& path) {
 
 bool is_number(std::string_view name) { return !name.empty() && name.find_first_not_of("0123456789") == name.npos; }
 
-bool is_pid(std::string_view name, int pid) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), value);
-  return is_number(name) && error == std::errc() && end == name.data() + name.size() && value == pid;
-}
+bool is_pid(std::string_view name, int pid) { return is_number(name) && whole_number<int>(name) == pid; }
 
 /// Takes what names this process from the front of `path`, and the name of a file or folder of it, which it returns; ""
 /// if it is of another.
@@ -83,10 +79,7 @@ std::optional<int> own_descriptor_file(std::string_view path, int pid) {
   const std::string_view name = name_of_own(path, pid);
   if (name != "fd" && name != "fdinfo") return std::nullopt;
   const std::string_view number = next_name(path);
-  int fd = 0;
-  if (!is_number(number) || std::from_chars(number.data(), number.data() + number.size(), fd).ec != std::errc())
-    return std::nullopt;
-  return fd;
+  return is_number(number) ? whole_number<int>(number) : std::nullopt;
 }
 
 std::optional<ProcFile> own_proc_file(std::string_view path, int pid) {

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "base/items.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
@@ -78,17 +79,13 @@ bool parse_header(std::string_view line, RealMapping& out) {
 
 std::vector<RealMapping> parse_maps(const std::string& text) {
   std::vector<RealMapping> mappings;
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = text.find('\n', at);
-    if (end == std::string::npos) end = text.size();
-    const std::string_view line(text.data() + at, end - at);
+  for (const std::string_view line : pieces_of(text, '\n')) {
     RealMapping mapping;
     if (parse_header(line, mapping)) {
       mappings.push_back(std::move(mapping));
     } else if (!mappings.empty()) {
       mappings.back().tail.append(line).append("\n");
     }
-    at = end + 1;
   }
   return mappings;
 }

@@ -10,6 +10,8 @@
 #include <map>
 #include <vector>
 
+#include "base/items.h"
+
 namespace zs::profile {
 namespace {
 
@@ -42,10 +44,7 @@ std::string jit_map_path(std::int32_t pid) { return fmt::format("/tmp/perf-{}.ma
 SymbolTable parse_jit_map(std::string_view text) {
   // By start, never overlapping: a line cuts or removes what stood where it stands now.
   std::map<std::uint64_t, JitLine> lines;
-  while (!text.empty()) {
-    const std::size_t length = std::min(text.find('\n'), text.size());
-    std::string_view one = text.substr(0, length);
-    text.remove_prefix(std::min(length + 1, text.size()));
+  for (std::string_view one : pieces_of(text, '\n')) {
     if (one.ends_with('\r')) one.remove_suffix(1);
     JitLine line;
     if (!parse_line(one, line)) continue;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/elf_notes.h"
+#include "base/items.h"
 
 namespace zs::profile {
 namespace {
@@ -45,11 +46,8 @@ bool parse_line(std::string_view text, KallsymsLine& line) {
 
 template <typename Take>
 void each_line(std::string_view text, const Take& take) {
-  while (!text.empty()) {
-    const std::size_t length = std::min(text.find('\n'), text.size());
-    KallsymsLine line;
-    if (parse_line(text.substr(0, length), line)) take(line);
-    text.remove_prefix(std::min(length + 1, text.size()));
+  for (const std::string_view one : pieces_of(text, '\n')) {
+    if (KallsymsLine line; parse_line(one, line)) take(line);
   }
 }
 

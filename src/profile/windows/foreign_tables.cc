@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/items.h"
+#include "base/number.h"
 #include "profile/perf_data/file_bytes.h"
 
 namespace zs::profile {
@@ -46,11 +47,8 @@ Fields split(std::string_view line, char separator) {
 }
 
 std::optional<double> number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0 && value <= kMostCount))
-    return std::nullopt;
-  return value;
+  const auto value = whole_number<double>(text);
+  return value && *value >= 0 && *value <= kMostCount ? value : std::nullopt;
 }
 
 std::string lower(std::string_view text) {
@@ -72,11 +70,11 @@ struct Line {
 
 std::vector<Line> lines_of(std::string_view text) {
   std::vector<Line> lines;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t length = std::min(text.find('\n'), text.size());
-    const std::string_view line = trimmed(text.substr(0, length));
+  std::size_t number = 0;
+  for (const std::string_view whole : pieces_of(text, '\n')) {
+    const std::string_view line = trimmed(whole);
+    ++number;
     if (!line.empty() && line.front() != '#') lines.push_back({line, number});
-    text.remove_prefix(std::min(length + 1, text.size()));
   }
   return lines;
 }

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/items.h"
+
 namespace zs::session {
 namespace {
 
@@ -58,11 +60,7 @@ const std::unordered_map<std::string_view, AllocatorCall>& calls_by_name() {
   static const auto* const calls = [] {
     auto* const made = new std::unordered_map<std::string_view, AllocatorCall>;
     for (const Row& row : kRows) {
-      for (std::string_view rest = row.names; !rest.empty();) {
-        const std::size_t end = std::min(rest.find(' '), rest.size());
-        made->emplace(rest.substr(0, end), row.call);
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-      }
+      for (const std::string_view name : pieces_of(row.names, ' ')) made->emplace(name, row.call);
     }
     return made;
   }();
