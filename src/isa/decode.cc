@@ -67,6 +67,8 @@ class FpTable {
   std::array<FpForm, ZYDIS_MNEMONIC_MAX_VALUE + 1> forms_{};
 };
 
+}  // namespace
+
 void classify_fp(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands, arch::InsnFacts& facts) {
   static const FpTable table;
   const FpForm form = table.of(raw.mnemonic);
@@ -87,6 +89,8 @@ void classify_fp(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* 
   else
     facts.fp = form.is_double ? FpArith::Packed128Double : FpArith::Packed128Single;
 }
+
+namespace {
 
 // ---- memory operands ------------------------------------------------------------------------------------------
 
@@ -114,8 +118,6 @@ int gpr_number(ZydisRegister reg) {
   return table.of(reg);
 }
 
-namespace {
-
 bool accesses_nothing(const ZydisDecodedInstruction& raw) {
   switch (raw.meta.category) {
     case ZYDIS_CATEGORY_NOP:
@@ -133,6 +135,8 @@ bool accesses_nothing(const ZydisDecodedInstruction& raw) {
     default: return false;
   }
 }
+
+namespace {
 
 bool is_prefetch(ZydisMnemonic mnemonic) {
   switch (mnemonic) {
@@ -219,6 +223,28 @@ MemoryOperand memory_operand(const ZydisDecodedInstruction& raw, const ZydisDeco
     memory.displacement += memory.bytes;
   }
   return memory;
+}
+
+BranchKind branch_kind(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands) {
+  const bool is_far = raw.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
+  const bool immediate = raw.operand_count_visible > 0 && operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+  switch (raw.meta.category) {
+    case ZYDIS_CATEGORY_COND_BR:
+      return raw.mnemonic == ZYDIS_MNEMONIC_XBEGIN ? BranchKind::None : BranchKind::Conditional;
+    case ZYDIS_CATEGORY_UNCOND_BR:
+      if (raw.mnemonic != ZYDIS_MNEMONIC_JMP) return BranchKind::None;  // XABORT
+      return is_far ? BranchKind::Far : immediate ? BranchKind::RelativeJump : BranchKind::IndirectJump;
+    case ZYDIS_CATEGORY_CALL:
+      return is_far ? BranchKind::Far : immediate ? BranchKind::RelativeCall : BranchKind::IndirectCall;
+    case ZYDIS_CATEGORY_RET:
+      return is_far || raw.mnemonic != ZYDIS_MNEMONIC_RET ? BranchKind::Far : BranchKind::Return;  // or IRET
+    case ZYDIS_CATEGORY_INTERRUPT:
+      return raw.mnemonic == ZYDIS_MNEMONIC_INTO || raw.mnemonic == ZYDIS_MNEMONIC_BOUND ? BranchKind::None
+                                                                                         : BranchKind::Far;
+    case ZYDIS_CATEGORY_SYSCALL:
+    case ZYDIS_CATEGORY_SYSRET: return BranchKind::Far;
+    default: return BranchKind::None;
+  }
 }
 
 namespace {

@@ -2,73 +2,13 @@
 // class.
 // There are few distinct kinds, so each is a row of Core::facts and an instruction names its row; the tally of a
 // million instructions is one number a row.
-// source: SDM vol. 3B, performance-monitoring events: FP_ARITH_INST_RETIRED counts ADD SUB HADD HSUB ADDSUB MUL DIV MIN
-// MAX SQRT RCP RSQRT once.
-#include <algorithm>
-#include <array>
-#include <string_view>
-
+#include "isa/zydis_decode.h"
 #include "machine/vcpu/lower.h"
 
 namespace zs::machine::vcpu {
 namespace {
 
 using arch::BranchKind;
-using arch::FpArith;
-
-FpArith fp_of(std::string_view name) {
-  if (name.size() < 5) return FpArith::None;
-  const std::string_view suffix = name.substr(name.size() - 2), stem = name.substr(0, name.size() - 2);
-  static constexpr std::string_view counted[] = {"add",  "sub",  "mul",  "div",    "min", "max",
-                                                 "sqrt", "hadd", "hsub", "addsub", "rcp", "rsqrt"};
-  if (std::find(std::begin(counted), std::end(counted), stem) == std::end(counted)) return FpArith::None;
-  if (suffix == "sd") return FpArith::ScalarDouble;
-  if (suffix == "ss") return FpArith::ScalarSingle;
-  if (suffix == "pd") return FpArith::Packed128Double;
-  return suffix == "ps" ? FpArith::Packed128Single : FpArith::None;
-}
-
-FpArith fp_class(ZydisMnemonic mnemonic) {
-  static const auto table = [] {
-    std::array<FpArith, ZYDIS_MNEMONIC_MAX_VALUE + 1> made{};
-    for (unsigned n = 0; n < made.size(); ++n) {
-      if (const char* name = ZydisMnemonicGetString(static_cast<ZydisMnemonic>(n))) made[n] = fp_of(name);
-    }
-    return made;
-  }();
-  return table[mnemonic];
-}
-
-BranchKind branch_kind(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands) {
-  const bool far_form = raw.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
-  const bool immediate = raw.operand_count_visible > 0 && operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
-  switch (raw.mnemonic) {
-    case ZYDIS_MNEMONIC_JMP:
-      if (far_form) return BranchKind::Far;
-      return immediate ? BranchKind::RelativeJump : BranchKind::IndirectJump;
-    case ZYDIS_MNEMONIC_CALL:
-      if (far_form) return BranchKind::Far;
-      return immediate ? BranchKind::RelativeCall : BranchKind::IndirectCall;
-    case ZYDIS_MNEMONIC_RET: return far_form ? BranchKind::Far : BranchKind::Return;
-    case ZYDIS_MNEMONIC_IRET:
-    case ZYDIS_MNEMONIC_IRETD:
-    case ZYDIS_MNEMONIC_IRETQ:
-    case ZYDIS_MNEMONIC_INT:
-    case ZYDIS_MNEMONIC_INT1:
-    case ZYDIS_MNEMONIC_INT3:
-    case ZYDIS_MNEMONIC_SYSCALL:
-    case ZYDIS_MNEMONIC_SYSRET:
-    case ZYDIS_MNEMONIC_SYSENTER:
-    case ZYDIS_MNEMONIC_SYSEXIT: return BranchKind::Far;
-    case ZYDIS_MNEMONIC_JCXZ:
-    case ZYDIS_MNEMONIC_JECXZ:
-    case ZYDIS_MNEMONIC_JRCXZ:
-    case ZYDIS_MNEMONIC_LOOP:
-    case ZYDIS_MNEMONIC_LOOPE:
-    case ZYDIS_MNEMONIC_LOOPNE: return BranchKind::Conditional;
-    default: return raw.meta.category == ZYDIS_CATEGORY_COND_BR ? BranchKind::Conditional : BranchKind::None;
-  }
-}
 
 /// Those that some processors count as a store: arch/quirks.h, fence-stores.
 bool counts_as_fence(ZydisMnemonic mnemonic) {
@@ -77,22 +17,6 @@ bool counts_as_fence(ZydisMnemonic mnemonic) {
     case ZYDIS_MNEMONIC_SFENCE:
     case ZYDIS_MNEMONIC_MFENCE:
     case ZYDIS_MNEMONIC_CLFLUSH: return true;
-    default: return false;
-  }
-}
-
-bool accesses_nothing(const ZydisDecodedInstruction& raw) {
-  switch (raw.meta.category) {
-    case ZYDIS_CATEGORY_NOP:
-    case ZYDIS_CATEGORY_WIDENOP:
-    case ZYDIS_CATEGORY_PREFETCH: return true;
-    default: break;
-  }
-  switch (raw.mnemonic) {
-    case ZYDIS_MNEMONIC_CLFLUSH:
-    case ZYDIS_MNEMONIC_CLFLUSHOPT:
-    case ZYDIS_MNEMONIC_INVLPG:
-    case ZYDIS_MNEMONIC_NOP: return true;
     default: return false;
   }
 }
@@ -109,13 +33,12 @@ std::uint64_t key_of(const arch::Retired& f) {
 
 std::uint16_t intern_facts(Core& core, const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands) {
   arch::Retired row;
-  row.branch = branch_kind(raw, operands);
-  row.fp = fp_class(raw.mnemonic);
-  row.fp_weight = row.fp == FpArith::None ? 0 : 1;
+  row.branch = isa::branch_kind(raw, operands);
+  isa::classify_fp(raw, operands, row);
   row.nop = raw.mnemonic == ZYDIS_MNEMONIC_NOP;
   row.prefetch = raw.meta.category == ZYDIS_CATEGORY_PREFETCH;
   row.fence = counts_as_fence(raw.mnemonic);
-  if (!accesses_nothing(raw)) {
+  if (!isa::accesses_nothing(raw) && raw.mnemonic != ZYDIS_MNEMONIC_INVLPG) {
     for (unsigned n = 0; n < raw.operand_count; ++n) {
       const ZydisDecodedOperand& operand = operands[n];
       if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN) continue;

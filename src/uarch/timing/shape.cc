@@ -6,6 +6,8 @@
 #include <bit>
 #include <initializer_list>
 
+#include "isa/zydis_decode.h"
+
 namespace zs::uarch {
 namespace {
 
@@ -198,25 +200,6 @@ void add_flags(const ZydisDecodedInstruction& raw, InstructionShape& shape) {
   if ((written & rest) != 0) shape.writes |= reg::bit(reg::kFlags);
 }
 
-BranchKind branch_kind(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands) {
-  const bool relative =
-      raw.operand_count_visible != 0 && operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && operands[0].imm.is_relative;
-  const bool is_far = raw.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
-  switch (raw.meta.category) {
-    case ZYDIS_CATEGORY_COND_BR:
-      return raw.mnemonic == ZYDIS_MNEMONIC_XBEGIN ? BranchKind::None : BranchKind::Conditional;
-    case ZYDIS_CATEGORY_UNCOND_BR:
-      return is_far ? BranchKind::Far : relative ? BranchKind::RelativeJump : BranchKind::IndirectJump;
-    case ZYDIS_CATEGORY_CALL:
-      return is_far ? BranchKind::Far : relative ? BranchKind::RelativeCall : BranchKind::IndirectCall;
-    case ZYDIS_CATEGORY_RET: return is_far ? BranchKind::Far : BranchKind::Return;
-    case ZYDIS_CATEGORY_SYSCALL:
-    case ZYDIS_CATEGORY_SYSRET:
-    case ZYDIS_CATEGORY_INTERRUPT: return BranchKind::Far;
-    default: return BranchKind::None;
-  }
-}
-
 /// Whether a 66H or 67H prefix makes the instruction longer or shorter than the predecoder assumed.
 /// source: Optimization manual, "Length-Changing Prefixes (LCP)".
 bool changes_length(const ZydisDecodedInstruction& raw) {
@@ -308,7 +291,7 @@ InstructionShape shape_from(const ZydisDecodedInstruction& raw, const ZydisDecod
   if (shape.vector || std::ranges::any_of(kinds, is_of_vectors)) shape.place = 0;
   shape.signature = signature_of(kinds[0], kinds[1], kinds[2], top);
   shape.memory_and_immediate = has_memory && has_immediate;
-  shape.branch = branch_kind(raw, operands);
+  shape.branch = isa::branch_kind(raw, operands);
   shape.conditional_jump =
       shape.branch == BranchKind::Conditional && (raw.opcode_map == ZYDIS_OPCODE_MAP_0F || (raw.opcode & 0xF0) == 0x70);
   shape.condition = shape.conditional_jump ? raw.opcode & 0x0F : 0;
