@@ -9,32 +9,25 @@
 #include <vector>
 
 #include "arch/core_feed.h"
+#include "engine/settings.h"
 #include "pmu/pmu.h"
 
 namespace zs::engine {
 
-/// How a program is to be run. Everything that may change what is counted is here.
-/// Descriptors [Config::first_private_fd, +8) are the tool's. The last one is the program's file. The one before is the
+/// Descriptors [RunSettings::first_private_fd, +8) are the tool's. The last one is the program's file. The one before is the
 /// recorder's to put something there when it needs to; until then it only keeps the program from the number.
 inline constexpr int kPrivateDescriptors = 8, kSpareDescriptor = 6;
 
-struct Config {
+/// How a program is to be run. Everything that may change what is counted is here.
+struct Config : RunSettings {
   std::string program;            // path to execute, already searched in PATH
   std::string exec_name;          // what execve was called with (AT_EXECFN); "" = program
   std::vector<std::string> argv;  // argv[0] included
   std::vector<std::string> envp;
-  bool inherit = true;  // follow children; false: they are neither counted nor told of, and what they exec is native
-  bool virtual_time = false;  // time, TSC, process ids and randomness are functions of the run
-  bool vdso = false;          // give the program the kernel's vdso
-  bool precise_only = false;  // one instruction per translation: slow, for cross-checking
-  bool native_load = false;   // load, then jump to the entry untranslated: what the ptrace oracle steps
   bool virtual_ids =
       false;  // the first process shows itself and is recorded as pid and tid kVirtualPid, others by process_ids
   std::int32_t first_pid = 0;  // under virtual_ids, the real id of the first process; 0: this one
   int shared_tables = -1;      // of SharedTables, under virtual_ids; -1: there are none
-  std::uint64_t seed = 1;
-  std::uint32_t max_block_instructions = 32;
-  std::size_t code_cache_bytes = std::size_t{256} << 20;
   /// Signals that the program blocks at its start, while the kernel blocks all for it until the engine is ready.
   /// Without: those that are blocked now.
   std::optional<std::uint64_t> signal_mask;
@@ -44,12 +37,6 @@ struct Config {
   std::vector<std::string> call_filters;
   /// Where the stream of random numbers begins, by which getrandom and its kin are answered; none: as `seed` says.
   std::optional<std::uint64_t> random_seed;
-  /// Folder of translations that outlive the process (engine/cache/translation_cache.h); "": there is none.
-  std::string cache_directory;
-  std::uint64_t cache_bytes = std::uint64_t{512} << 20;  // of all files in it
-  bool check_cache = false;       // translate anew what is taken from it, and compare; under virtual_time too
-  bool cache_statistics = false;  // say how much was translated, and taken from it
-  int first_private_fd = 2040;    // descriptors from here up are the tool's; hidden from the program
   /// execve of a followed program becomes execve of this, with {"--signal-mask", hexadecimal, ["--exec-name", name,]
   /// path, argv...} appended.
   std::vector<std::string> exec_prefix;

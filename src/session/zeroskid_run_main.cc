@@ -156,7 +156,7 @@ std::string own_path() {
 
 engine::Config engine_config(const Arguments& arguments, const RecordingConfig& recording) {
   const RoomForDescriptors room;
-  engine::Config config;
+  engine::Config config{recording};
   config.program = arguments.program;
   config.exec_name = arguments.exec_name;
   config.signal_mask = arguments.signal_mask;
@@ -167,21 +167,8 @@ engine::Config engine_config(const Arguments& arguments, const RecordingConfig& 
   const bool by_hand = arguments.session_fd < 0;
   for (char** variable = environ; *variable != nullptr; ++variable)
     config.envp.emplace_back(by_hand ? *variable : engine::released(*variable));
-  config.inherit = recording.inherit;
-  config.virtual_time = recording.virtual_time;
   config.virtual_ids = recording.virtual_time;
   config.first_pid = arguments.exec ? arguments.first_pid : getpid();
-  config.vdso = recording.vdso;
-  config.precise_only = recording.precise_only;
-  config.native_load = recording.native_load;
-  config.seed = recording.seed;
-  config.max_block_instructions = recording.max_block_instructions;
-  config.code_cache_bytes = recording.code_cache_bytes;
-  config.first_private_fd = recording.first_private_fd;
-  config.cache_directory = recording.cache_directory;
-  config.cache_bytes = recording.cache_bytes;
-  config.check_cache = recording.check_cache;
-  config.cache_statistics = recording.cache_statistics;
   config.exec_prefix = {own_path(),
                         "--session-fd",
                         std::to_string(arguments.session_fd),

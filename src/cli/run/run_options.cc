@@ -52,7 +52,7 @@ void add_run_options(CommandLine& line, RunOptions& options) {
   line.flag("--precise-only", options.precise_only, "");
   line.flag("--check-cache", options.check_cache, "");
   line.flag("--cache-statistics", options.cache_statistics, "");
-  line.number("--max-block", options.max_block_instructions, 1, "N", "");
+  line.number("--max-block", options.max_block, 1, "N", "");
   line.value("--units", options.units, "UNIT:WARM_UP:FIRST:LONGEST[:COMPLETE]", "");
   if (!options.has_targets) {  // understood, and refused with a reason
     line.value("-p,--pid", options.pid, "PID", "");
@@ -81,18 +81,14 @@ Result<void> check_run_options(const RunOptions& options) {
 }
 
 void apply(const RunOptions& options, session::RecordingConfig& config) {
-  config.seed = options.seed;
-  config.virtual_time = options.virtual_time;
-  config.vdso = options.vdso;
+  static_cast<engine::RunSettings&>(config) = options;
   config.inherit = !options.no_inherit;
-  config.precise_only = options.precise_only;
+  config.check_cache = options.check_cache && !options.no_cache;
   if (!options.no_cache) {
     config.cache_directory = options.cache_folder.empty() ? translations_folder() : absolute(options.cache_folder);
     config.cache_bytes = parse_memory_size(options.cache_size).value_or(0);
-    config.check_cache = options.check_cache;
   }
-  config.cache_statistics = options.cache_statistics;
-  config.max_block_instructions = static_cast<std::uint32_t>(options.max_block_instructions);
+  config.max_block_instructions = static_cast<std::uint32_t>(options.max_block);
 }
 
 }  // namespace zs::cli

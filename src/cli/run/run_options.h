@@ -13,7 +13,7 @@
 
 namespace zs::cli {
 
-struct RunOptions {
+struct RunOptions : engine::RunSettings {  // without what depends on no_inherit, no_cache and the options of the cache
   CpuChoice cpu;
   std::vector<std::string> model_settings;
   std::uint64_t cores = 0;  // 0: as many as usual
@@ -22,17 +22,11 @@ struct RunOptions {
   std::string units;                                      // "": the usual ones
   std::string error;                                      // of estimates, in percent; "": any
   std::string budget;                                     // "3x": of native; "": none
-  std::uint64_t seed = 1;
-  bool virtual_time = false;
-  bool vdso = false;
   bool no_inherit = false;
   bool no_cache = false;
   std::string cache_folder;  // "": where it usually is
   std::string cache_size = "512M";
-  bool check_cache = false;
-  bool cache_statistics = false;
-  bool precise_only = false;
-  std::uint64_t max_block_instructions = 32;
+  std::uint64_t max_block = 32;
   std::string pid, tid;      // refused by name
   bool t_is_tid = true;      // -t is --tid; `mem record` has its own
   bool has_targets = false;  // the verb itself has -p, -t and -a

@@ -11,6 +11,7 @@
 
 #include "arch/counter_set.h"
 #include "base/result.h"
+#include "engine/settings.h"
 #include "session/units/unit_schedule.h"
 
 namespace zs::session {
@@ -137,7 +138,7 @@ struct RegionSpec {
   bool operator==(const RegionSpec&) const = default;
 };
 
-struct RecordingConfig {
+struct RecordingConfig : engine::RunSettings {
   std::string cpu_model = "skylake-server@1";  // and its core, which has the same name
   Detail detail = Detail::Exact;
   std::vector<std::string> model_settings;  // "l2.bytes=2M" (uarch/overrides.h), in the order in which they are made
@@ -174,20 +175,6 @@ struct RecordingConfig {
   bool in_units = false;
   UnitOptions units;
 
-  bool inherit = true;  // as engine::Config has them
-  bool virtual_time = false;
-  bool vdso = false;
-  bool precise_only = false;
-  bool native_load = false;
-  std::uint64_t seed = 1;
-  std::uint32_t max_block_instructions = 32;
-  std::uint64_t code_cache_bytes = std::uint64_t{256} << 20;
-  std::int32_t first_private_fd = 2040;
-  std::string cache_directory;  // as engine::Config has them
-  std::uint64_t cache_bytes = std::uint64_t{512} << 20;
-  bool check_cache = false;
-  bool cache_statistics = false;
-
   bool samples() const;
   bool traces_branches() const;
   /// An exact profile: its events are kRanInstructions and kRanBranches.
@@ -209,14 +196,13 @@ struct RecordingConfig {
   std::uint32_t records_per_pmi() const;
 
   static void fields(auto& c, auto& visit) {
+    engine::RunSettings::fields(c, visit);
     visit(c.cpu_model, c.detail, c.model_settings, c.cores, c.ds_records, c.callchain, c.max_stack, c.stack_bytes,
           c.branch_stack, c.lbr_select, c.registers, c.raw_records, c.data_mappings, c.heap_blocks, c.log_sharing,
           c.schedule_seed, c.marked_regions, c.region_spans, c.position_event, c.skid, c.skid_instructions,
           c.skid_event, c.in_units, c.units.complete, c.units.unit, c.units.warm_up, c.units.first_period,
           c.units.units_per_period, c.units.fewest_units, c.units.longest_period, c.units.wanted_error, c.units.insists,
-          c.units.budget, c.units.seed, c.inherit, c.virtual_time, c.vdso, c.precise_only, c.native_load, c.seed,
-          c.max_block_instructions, c.code_cache_bytes, c.first_private_fd, c.cache_directory, c.cache_bytes,
-          c.check_cache, c.cache_statistics, c.events, c.regions, c.trace_filter);
+          c.units.budget, c.units.seed, c.events, c.regions, c.trace_filter);
   }
   bool operator==(const RecordingConfig&) const = default;
 };

@@ -1,0 +1,32 @@
+// How a program is to be run, as people choose it; what follows from the program and its place is engine::Config's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace zs::engine {
+
+struct RunSettings {
+  bool inherit = true;  // follow children; false: they are neither counted nor told of, and what they exec is native
+  bool virtual_time = false;  // time, TSC, process ids and randomness are functions of the run
+  bool vdso = false;          // give the program the kernel's vdso
+  bool precise_only = false;  // one instruction per translation: slow, for cross-checking
+  bool native_load = false;   // load, then jump to the entry untranslated: what the ptrace oracle steps
+  bool check_cache = false;   // translate anew what is taken from `cache_directory`, and compare; in virtual time too
+  bool cache_statistics = false;  // say how much was translated, and taken from it
+  std::uint64_t seed = 1;
+  std::uint32_t max_block_instructions = 32;
+  int first_private_fd = 2040;  // descriptors from here up are the tool's; hidden from the program
+  std::uint64_t code_cache_bytes = std::uint64_t{256} << 20;
+  /// Folder of translations that outlive the process (engine/cache/translation_cache.h); "": there is none.
+  std::string cache_directory;
+  std::uint64_t cache_bytes = std::uint64_t{512} << 20;  // of all files in it
+
+  static void fields(auto& s, auto& visit) {
+    visit(s.inherit, s.virtual_time, s.vdso, s.precise_only, s.native_load, s.check_cache, s.cache_statistics, s.seed,
+          s.max_block_instructions, s.first_private_fd, s.code_cache_bytes, s.cache_directory, s.cache_bytes);
+  }
+  bool operator==(const RunSettings&) const = default;
+};
+
+}  // namespace zs::engine
