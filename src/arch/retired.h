@@ -2,6 +2,7 @@
 // them in, `pmu` counts them; nothing here decodes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "arch/core_signals.h"
@@ -143,6 +144,18 @@ struct RegisterFile {
   std::uint64_t r8 = 0, r9 = 0, r10 = 0, r11 = 0, r12 = 0, r13 = 0, r14 = 0, r15 = 0;
 };
 static_assert(sizeof(RegisterFile) == 0x90);
+
+/// By the number that instructions have for a general register. source: SDM vol. 2, table 2-2
+inline constexpr std::array<std::uint64_t RegisterFile::*, 16> kGeneralRegisters = {
+    &RegisterFile::ax,  &RegisterFile::cx,  &RegisterFile::dx,  &RegisterFile::bx,
+    &RegisterFile::sp,  &RegisterFile::bp,  &RegisterFile::si,  &RegisterFile::di,
+    &RegisterFile::r8,  &RegisterFile::r9,  &RegisterFile::r10, &RegisterFile::r11,
+    &RegisterFile::r12, &RegisterFile::r13, &RegisterFile::r14, &RegisterFile::r15};
+constexpr RegisterFile register_file(const std::uint64_t* general, std::uint64_t flags, std::uint64_t ip) {
+  RegisterFile file{.flags = flags, .ip = ip};
+  for (const auto member : kGeneralRegisters) file.*member = *general++;
+  return file;
+}
 
 /// How an event counts: resolved once from EVENT and UMASK, then asked per instruction or per translated path.
 struct EventMeaning {

@@ -113,29 +113,6 @@ std::uint64_t Run::code_generation() const {
   return phases_begun + translator->flushes() + (other_.translator ? other_.translator->flushes() : 0);
 }
 
-arch::RegisterFile Run::registers() const { return register_file(context.gpr, context.flags, thread->pc); }
-
-arch::RegisterFile Run::register_file(const std::uint64_t (&g)[16], std::uint64_t flags, std::uint64_t ip) {
-  arch::RegisterFile file;
-  file.flags = flags;
-  file.ip = ip;
-  file.ax = g[kRax];
-  file.bx = g[kRbx];
-  file.cx = g[kRcx];
-  file.dx = g[kRdx];
-  file.si = g[kRsi];
-  file.di = g[kRdi];
-  file.bp = g[kRbp];
-  file.sp = g[kRsp];
-  file.r8 = g[kR8];
-  file.r9 = g[kR9];
-  file.r10 = g[kR10];
-  file.r11 = g[kR11];
-  file.r12 = g[kR12];
-  file.r13 = g[kR13];
-  file.r14 = g[kR14];
-  file.r15 = g[kR15];
-  return file;
-}
+arch::RegisterFile Run::registers() const { return arch::register_file(context.gpr, context.flags, thread->pc); }
 
 }  // namespace zs::engine

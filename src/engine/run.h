@@ -72,7 +72,6 @@ struct Run {
 
   /// Of the running thread, in the program's terms.
   arch::RegisterFile registers() const;
-  static arch::RegisterFile register_file(const std::uint64_t (&gprs)[16], std::uint64_t flags, std::uint64_t ip);
 
   Config config;
   Observer& recording;  // see observer()

@@ -115,24 +115,8 @@ constexpr PebsGprs adaptive_order(const RegisterFile& r) {
           r.di,    r.r8, r.r9, r.r10, r.r11, r.r12, r.r13, r.r14, r.r15};
 }
 constexpr RegisterFile legacy_order(const PebsGprs& r) {
-  return {.flags = r.flags,
-          .ip = r.ip,
-          .ax = r.ax,
-          .bx = r.bx,
-          .cx = r.cx,
-          .dx = r.dx,
-          .si = r.si,
-          .di = r.di,
-          .bp = r.bp,
-          .sp = r.sp,
-          .r8 = r.r8,
-          .r9 = r.r9,
-          .r10 = r.r10,
-          .r11 = r.r11,
-          .r12 = r.r12,
-          .r13 = r.r13,
-          .r14 = r.r14,
-          .r15 = r.r15};
+  return {r.flags, r.ip, r.ax, r.bx,  r.cx,  r.dx,  r.si,  r.di,  r.bp,
+          r.sp,    r.r8, r.r9, r.r10, r.r11, r.r12, r.r13, r.r14, r.r15};
 }
 
 /// The record of a 32-bit area has the low halves; the registers that it leaves out do not exist outside 64-bit code.

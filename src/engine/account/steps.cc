@@ -57,7 +57,7 @@ void SingleSteps::retire_alone(const Insn& insn, bool taken, std::uint64_t next,
   if (run_.phased) retired.signals = &kNoSignals;
   retired.taken = taken;
   retired.next_ip = next;
-  const arch::RegisterFile after = Run::register_file(gprs, flags, next);
+  const arch::RegisterFile after = arch::register_file(gprs, flags, next);
   tally_.retire(retired, after);
   tally_.take_pmi(after);
 }

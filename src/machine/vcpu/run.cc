@@ -12,24 +12,7 @@ namespace zs::machine::vcpu {
 using Retirements = Watch::Retirements;
 
 arch::RegisterFile Core::register_file(std::uint64_t ip) const {
-  return {.flags = rflags(),
-          .ip = ip,
-          .ax = regs[kRax],
-          .bx = regs[kRbx],
-          .cx = regs[kRcx],
-          .dx = regs[kRdx],
-          .si = regs[kRsi],
-          .di = regs[kRdi],
-          .bp = regs[kRbp],
-          .sp = regs[kRsp],
-          .r8 = regs[8],
-          .r9 = regs[9],
-          .r10 = regs[10],
-          .r11 = regs[11],
-          .r12 = regs[12],
-          .r13 = regs[13],
-          .r14 = regs[14],
-          .r15 = regs[15]};
+  return arch::register_file(regs.data(), rflags(), ip);
 }
 
 std::uint64_t Core::linear_ip() const { return ((code64 ? 0 : segments[kCs].base) + regs[kIp]) & linear_mask; }

@@ -5,10 +5,12 @@
 // Everything is little-endian. A record is 8-byte aligned and at most 65535 bytes long.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
+#include "arch/retired.h"
 #include "base/bytes.h"
 
 namespace zs::profile::perf {
@@ -318,6 +320,15 @@ inline constexpr std::string_view kRegisterNames[kNamedRegisters] = {
     "AX", "BX", "CX", "DX", "SI", "DI", "BP",  "SP",  "IP",  "FLAGS", "CS",  "SS",
     "DS", "ES", "FS", "GS", "R8", "R9", "R10", "R11", "R12", "R13",   "R14", "R15"};
 inline constexpr std::uint64_t kAllGeneralRegisters = 0xFF03FF;  // AX..SP, IP, FLAGS, R8..R15: what PEBS has
+/// By Register; the others are not in a RegisterFile.
+inline constexpr std::array<std::uint64_t arch::RegisterFile::*, kNamedRegisters> kRegisterMembers = [] {
+  using File = arch::RegisterFile;
+  std::array<std::uint64_t File::*, kNamedRegisters> members = {
+      &File::ax, &File::bx, &File::cx, &File::dx, &File::si, &File::di, &File::bp, &File::sp, &File::ip, &File::flags};
+  constexpr std::size_t kR8 = static_cast<std::size_t>(Register::R8);
+  for (std::size_t i = kR8; i < kNamedRegisters; ++i) members[i] = arch::kGeneralRegisters[8 + i - kR8];
+  return members;
+}();
 enum class RegisterAbi : std::uint64_t { None, Bits32, Bits64 };
 
 // ---- features ----------------------------------------------------------------------------------------------------

@@ -22,30 +22,12 @@ void write_words(ByteWriter& out, const std::uint64_t* words, std::size_t count)
 /// By perf::Register.
 constexpr std::array<std::uint64_t, perf::kNamedRegisters> values_of(const arch::RegisterFile& file) {
   std::array<std::uint64_t, perf::kNamedRegisters> values{};
-  const auto set = [&values](perf::Register name, std::uint64_t value) {
-    values[static_cast<std::size_t>(name)] = value;
-  };
-  using enum perf::Register;
-  set(Ax, file.ax);
-  set(Cx, file.cx);
-  set(Bx, file.bx);
-  set(Dx, file.dx);
-  set(Si, file.si);
-  set(Di, file.di);
-  set(Bp, file.bp);
-  set(Sp, file.sp);
-  set(Ip, file.ip);
-  set(Flags, file.flags);
-  set(R8, file.r8);
-  set(R9, file.r9);
-  set(R10, file.r10);
-  set(R11, file.r11);
-  set(R12, file.r12);
-  set(R13, file.r13);
-  set(R14, file.r14);
-  set(R15, file.r15);
-  set(Cs, 0x33);  // the segments of every 64-bit Linux program; the others are 0
-  set(Ss, 0x2B);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (perf::kRegisterMembers[i] != nullptr) values[i] = file.*perf::kRegisterMembers[i];
+  }
+  // The segments of every 64-bit Linux program; the others are 0.
+  values[static_cast<std::size_t>(perf::Register::Cs)] = 0x33;
+  values[static_cast<std::size_t>(perf::Register::Ss)] = 0x2B;
   return values;
 }
 

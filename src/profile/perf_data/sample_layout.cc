@@ -39,36 +39,14 @@ arch::BranchKind kind_of(std::uint64_t flags) {
   }
 }
 
-void set_register(arch::RegisterFile& file, perf::Register name, std::uint64_t value) {
-  using enum perf::Register;
-  switch (name) {
-    case Ax: file.ax = value; break;
-    case Bx: file.bx = value; break;
-    case Cx: file.cx = value; break;
-    case Dx: file.dx = value; break;
-    case Si: file.si = value; break;
-    case Di: file.di = value; break;
-    case Bp: file.bp = value; break;
-    case Sp: file.sp = value; break;
-    case Ip: file.ip = value; break;
-    case Flags: file.flags = value; break;
-    case R8: file.r8 = value; break;
-    case R9: file.r9 = value; break;
-    case R10: file.r10 = value; break;
-    case R11: file.r11 = value; break;
-    case R12: file.r12 = value; break;
-    case R13: file.r13 = value; break;
-    case R14: file.r14 = value; break;
-    case R15: file.r15 = value; break;
-    default: break;  // segments, vector registers: only in interrupt_registers
-  }
-}
-
 /// Spreads the registers of `mask` over a file of all.
 void fill(arch::RegisterFile& file, std::uint64_t mask, const std::vector<std::uint64_t>& values) {
   std::size_t next = 0;
   for (unsigned bit = 0; bit < 64 && next < values.size(); ++bit) {
-    if ((mask >> bit & 1) != 0) set_register(file, static_cast<perf::Register>(bit), values[next++]);
+    if ((mask >> bit & 1) == 0) continue;
+    const std::uint64_t value = values[next++];
+    if (bit < perf::kNamedRegisters && perf::kRegisterMembers[bit] != nullptr)
+      file.*perf::kRegisterMembers[bit] = value;
   }
 }
 
