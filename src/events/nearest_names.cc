@@ -28,12 +28,6 @@ std::string in_capitals(std::string text) {
   return text;
 }
 
-std::string in_lower_case(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), arch::lower);
-  return lower;
-}
-
 constexpr std::size_t kLeftOut = 1, kSwapped = 1, kWrong = 2, kTooMany = 2;  // the price of each mistake
 
 /// How often each letter, digit or other byte occurs; some share a place, which only loosens the bound below.
@@ -109,7 +103,7 @@ std::size_t typing_distance(std::string_view typed, std::string_view meant, std:
   std::vector<std::size_t> table(3 * (meant.size() + 1), far);
   std::size_t *before = table.data(), *last = before + meant.size() + 1, *now = last + meant.size() + 1;
   for (std::ptrdiff_t j = 0; j <= std::min(columns, rightmost); ++j) last[j] = static_cast<std::size_t>(j) * kLeftOut;
-  const std::string a = in_lower_case(typed), b = in_lower_case(meant);
+  const std::string a = arch::in_lower_case(typed), b = arch::in_lower_case(meant);
   const auto same = [&](std::ptrdiff_t i, std::ptrdiff_t j) { return a.data()[i - 1] == b.data()[j - 1]; };
   for (std::ptrdiff_t i = 1; i <= rows; ++i) {
     const std::ptrdiff_t from = std::max<std::ptrdiff_t>(1, i + leftmost), to = std::min(columns, i + rightmost);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "arch/counter_set.h"
@@ -128,6 +129,12 @@ constexpr Event not_modelled(std::string_view name, std::uint16_t code, std::uin
 }
 
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+inline std::string in_lower_case(std::string_view text) {
+  std::string lower_case(text);
+  std::ranges::transform(lower_case, lower_case.begin(), lower);
+  return lower_case;
+}
 
 constexpr bool equal_case_blind(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });

@@ -218,10 +218,7 @@ int run_c2c_report(const Arguments& arguments) {
 
   const auto reader = open_recording(options.input);
   if (!reader) return kToolFailed;
-  if (!reader->description().data_sources) {
-    say(Error{reader->name() + ": the samples do not say where their data was", "record with: zeroskid c2c record"});
-    return kToolFailed;
-  }
+  if (!has_data_sources(*reader, "c2c")) return kToolFailed;
   if (!alignments->empty() && !was_logged(*reader)) {
     say(Error{reader->name() + ": --whatif plays the model's log of a line again, and there is none",
               "record with: zeroskid c2c record"});

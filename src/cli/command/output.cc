@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <string_view>
 
 #include "cli/command/exit_status.h"
@@ -40,6 +41,14 @@ bool Output::flush() {
   }
   text_.clear();
   return whole_ || path_.empty();
+}
+
+bool write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) say(Error{path + ": cannot write: " + std::strerror(errno), "choose another place"});
+  return static_cast<bool>(file);
 }
 
 }  // namespace zs::cli

@@ -27,4 +27,7 @@ class Output {
   bool whole_ = true;
 };
 
+/// Makes a file of that text. returns false if it is not whole; that has been said
+bool write_file(const std::string& path, const std::string& text);
+
 }  // namespace zs::cli

@@ -26,4 +26,13 @@ inline std::string joined(const std::vector<std::string>& words, std::string_vie
   return text;
 }
 
+/// As execve wants them, with a null pointer behind; they hold as long as `words` do.
+inline std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 }  // namespace zs::cli

@@ -24,6 +24,7 @@
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"
 #include "cli/command/verb.h"
+#include "cli/command/words.h"
 #include "cli/costs/costs.h"
 #include "cli/doctor/doctor_page.h"
 #include "cli/run/user_cache.h"
@@ -93,11 +94,8 @@ double milliseconds(const timeval& time) {
 }
 
 /// Runs `words` silently in `folder`. returns the CPU time of it and of its children, milliseconds
-Result<double> cpu_ms_of(const std::vector<std::string>& words, const std::string& folder) {
-  std::vector<char*> argv;
-  argv.reserve(words.size() + 1);
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
+Result<double> cpu_ms_of(std::vector<std::string> words, const std::string& folder) {
+  const std::vector<char*> argv = pointers_to(words);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());

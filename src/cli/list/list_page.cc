@@ -120,12 +120,6 @@ bool has_name(const ListedEvent& event, const auto& predicate) {
   return predicate(event.name) || std::any_of(event.aliases.begin(), event.aliases.end(), predicate);
 }
 
-std::string in_lower_case(std::string_view text) {
-  std::string lower;
-  for (const char c : text) lower += arch::lower(c);
-  return lower;
-}
-
 const char* precise_name(arch::Precise precise) {
   switch (precise) {
     case arch::Precise::No: return "no";
@@ -281,7 +275,7 @@ std::vector<ListedEvent> matching(const std::vector<ListedEvent>& events, const 
   });
   if (found.empty()) {
     keep([](const std::string& part, const std::string& name) {
-      return in_lower_case(name).find(in_lower_case(part)) != std::string::npos;
+      return arch::in_lower_case(name).find(arch::in_lower_case(part)) != std::string::npos;
     });
   }
   return found;

@@ -83,10 +83,7 @@ int run_mem_report(const Arguments& arguments) {
   Page page(options.input.pager());
   if (options.header || options.header_only) page.print(report::header_text(*reader));
   if (options.header_only) return page.status();
-  if (!reader->description().data_sources) {
-    say(Error{reader->name() + ": the samples do not say where their data was", "record with: zeroskid mem record"});
-    return kToolFailed;
-  }
+  if (!has_data_sources(*reader, "mem")) return kToolFailed;
   if (!has_samples(*reader,
                    "no access took longer than the threshold once per period: lower --ldlat, or record with a "
                    "smaller -c")) {

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "cli/command/words.h"
+
 namespace zs::cli {
 namespace {
 
@@ -28,11 +30,7 @@ namespace {
 Result<HeldProgram> HeldProgram::start(const std::string& path, const std::vector<std::string>& argv,
                                        const OwnSignals& signals) {
   std::vector<std::string> words = argv;
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-
+  const std::vector<char*> arguments = pointers_to(words);
   int go[2], report[2];
   if (pipe2(go, O_CLOEXEC) != 0) return Error{std::string("cannot make a pipe: ") + std::strerror(errno), ""};
   Descriptor go_read(go[0]), go_write(go[1]);

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +16,7 @@
 #include "base/result.h"
 #include "cli/command/command_line.h"
 #include "cli/command/exit_status.h"
+#include "cli/command/output.h"
 #include "cli/command/say.h"
 #include "cli/command/terminal.h"
 #include "cli/command/verb.h"
@@ -195,17 +195,11 @@ std::size_t plot_width(std::uint64_t asked) {
   return std::min(std::max(width, report::kLeastPlotWidth), kMostWidth);
 }
 
-bool write_file(const std::string& path, const std::string& text) {
-  if (path == "-") {
-    Page page;
-    page.print(text);
-    return page.ok();
-  }
-  std::FILE* const file = std::fopen(path.c_str(), "wbe");
-  bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file != nullptr) written = std::fclose(file) == 0 && written;
-  if (!written) say(Error{path + ": cannot write: " + std::strerror(errno), "choose another place"});
-  return written;
+bool write_out(const std::string& path, const std::string& text) {
+  if (path != "-") return write_file(path, text);
+  Page page;
+  page.print(text);
+  return page.ok();
 }
 
 int run_plot(const Arguments& arguments) {
@@ -234,9 +228,9 @@ int run_plot(const Arguments& arguments) {
     return kToolFailed;
   }
   bool written = true;
-  if (!options.html.empty()) written = write_file(options.html, report::plot_html(*figure));
-  if (!options.svg.empty()) written = write_file(options.svg, report::plot_svg(*figure)) && written;
-  if (!options.csv.empty()) written = write_file(options.csv, report::rates_csv(*figure, figure->curve)) && written;
+  if (!options.html.empty()) written = write_out(options.html, report::plot_html(*figure));
+  if (!options.svg.empty()) written = write_out(options.svg, report::plot_svg(*figure)) && written;
+  if (!options.csv.empty()) written = write_out(options.csv, report::rates_csv(*figure, figure->curve)) && written;
   if (!written) return kToolFailed;
 
   Page page;

@@ -16,10 +16,6 @@ namespace {
 
 using session::Origin;
 
-std::int64_t thread_key(const Origin& origin) {
-  return std::int64_t{origin.pid} << 32 | static_cast<std::uint32_t>(origin.tid);
-}
-
 void add(session::Statistics& sum, const session::Statistics& more) {
   sum.pmis += more.pmis;
   sum.records += more.records;
@@ -108,7 +104,7 @@ void RecordSink::take(session::Exit& exit) {
   const Origin& o = exit.origin;
   const profile::Exit record{
       .pid = o.pid, .parent_pid = exit.parent_pid, .tid = o.tid, .parent_tid = exit.parent_tid, .time_ns = o.time_ns};
-  if (const auto counted = running_.extract(thread_key(o))) add(ended_, counted.mapped());
+  if (const auto counted = running_.extract(o.thread_key())) add(ended_, counted.mapped());
   if (o.pid == o.tid) {
     waiting_exits_[o.pid] = record;
   } else {
@@ -121,7 +117,7 @@ void RecordSink::take(session::Lost& lost) {
   keep(writer_.lost({.event = lost.event, .count = lost.samples, .pid = o.pid, .tid = o.tid, .time_ns = o.time_ns}));
 }
 
-void RecordSink::take(session::Statistics& statistics) { running_[thread_key(statistics.origin)] = statistics; }
+void RecordSink::take(session::Statistics& statistics) { running_[statistics.origin.thread_key()] = statistics; }
 
 void RecordSink::take(session::Units& units) { units_.receive(std::move(units)); }
 

@@ -44,10 +44,7 @@ std::string some_names(const profile::TypeHeats& heats) {
 int annotate_types(const RecordingInput& input, const std::string& wanted, bool all, const report::TypeStyle& style) {
   const auto reader = open_recording(input);
   if (!reader) return kToolFailed;
-  if (!reader->description().data_sources) {
-    say(Error{reader->name() + ": the samples do not say where their data was", "record with: zeroskid mem record"});
-    return kToolFailed;
-  }
+  if (!has_data_sources(*reader, "mem")) return kToolFailed;
   if (!has_samples(*reader, kRecordMore)) return empty_status(*reader);
   profile::Symbolizer symbolizer = input.symbolizer();
   profile::TypeHeatReader types(symbolizer);

@@ -85,6 +85,13 @@ bool has_branch_trace(const profile::PerfDataReader& reader) {
   return false;
 }
 
+bool has_data_sources(const profile::PerfDataReader& reader, std::string_view recorder) {
+  if (reader.description().data_sources) return true;
+  say(Error{reader.name() + ": the samples do not say where their data was",
+            "record with: zeroskid " + std::string(recorder) + " record"});
+  return false;
+}
+
 int empty_status(const profile::PerfDataReader& reader) { return reader.trace_bytes() != 0 ? kToolFailed : 0; }
 
 std::optional<profile::PerfDataReader> open_recording(const RecordingInput& input) {

@@ -60,6 +60,8 @@ inline constexpr std::string_view kRecordMore =
     "the program may have ended before an event occurred once per period: record with a smaller -c";
 /// Whether there is a branch trace; if not, says what to record.
 bool has_branch_trace(const profile::PerfDataReader& reader);
+/// Whether samples say where their data was; if not, says that `zeroskid RECORDER record` makes such recordings.
+bool has_data_sources(const profile::PerfDataReader& reader, std::string_view recorder);
 /// What a verb ends with then: 0, or that of a failure where there is something that is not read.
 int empty_status(const profile::PerfDataReader& reader);
 

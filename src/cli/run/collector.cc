@@ -35,10 +35,6 @@ bool has_hung_up(int socket) {
   return poll(&state, 1, 0) == 1 && (state.revents & POLLHUP) != 0;
 }
 
-std::int64_t thread_key(const session::Origin& origin) {
-  return std::int64_t{origin.pid} << 32 | static_cast<std::uint32_t>(origin.tid);
-}
-
 }  // namespace
 
 int exit_status_of(int wait_status) {
@@ -46,7 +42,7 @@ int exit_status_of(int wait_status) {
 }
 
 void SumOfThreads::told(const session::Origin& by, std::uint64_t so_far, bool final) {
-  std::uint64_t& before = running_[thread_key(by)];
+  std::uint64_t& before = running_[by.thread_key()];
   sum_ += so_far >= before ? so_far - before : so_far;  // less: a new thread has the number of a killed one
   before = final ? 0 : so_far;
 }

@@ -16,6 +16,7 @@
 
 #include "base/descriptor.h"
 #include "base/room_for_descriptors.h"
+#include "cli/command/words.h"
 #include "engine/loader/held_environment.h"
 #include "session/wire/wire.h"
 
@@ -133,19 +134,9 @@ Result<Launched> launch(session::RecordingConfig config, const std::string& runn
   std::vector<std::string> words = {
       runner, "--session-fd", std::to_string(socket_fd.get()), "--config-fd", std::to_string(config_fd.get()), program};
   words.insert(words.end(), argv.begin(), argv.end());
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(engine::held(*variable));
-  std::vector<char*> environment;
-  environment.reserve(variables.size() + 1);
-  for (std::string& variable : variables) environment.push_back(variable.data());
-  environment.push_back(nullptr);
-
-  const pid_t pid = start(arguments, environment, signals, report_write.get());
+  const pid_t pid = start(pointers_to(words), pointers_to(variables), signals, report_write.get());
   if (pid < 0) return system_error("cannot start a process");
   report_write = Descriptor();
   int reason = 0;

@@ -1,14 +1,12 @@
 #include "cli/trace/trace_export.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <iterator>
 #include <string_view>
 
 #include "base/items.h"
 #include "cli/command/exit_status.h"
+#include "cli/command/output.h"
 #include "cli/command/say.h"
 #include "report/exact/exact_counts.h"
 #include "report/trace/branch_counts.h"
@@ -40,14 +38,6 @@ const profile::Dso* dso_meant(const TraceExport& exports, const profile::Address
 }
 
 const FormatRow& row_of(TraceFormat format) { return *std::ranges::find(kFormats, format, &FormatRow::format); }
-
-bool write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) say(path + ": cannot write: " + std::strerror(errno));
-  return static_cast<bool>(file);
-}
 
 bool is_readable(const profile::Dso& dso) {
   if (dso.image != nullptr) return true;

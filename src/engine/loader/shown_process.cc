@@ -15,14 +15,6 @@
 namespace zs::engine {
 namespace {
 
-/// Field `number` of /proc/self/stat, counted from 1 as in proc(5); behind the name.
-std::uint64_t stat_field(const std::string& stat, unsigned number) {
-  constexpr unsigned kFirstBehindName = 3;
-  const char* at = stat.c_str() + stat.rfind(')') + 1;
-  for (unsigned field = kFirstBehindName; field < number && at != nullptr; ++field) at = std::strchr(at + 1, ' ');
-  return at == nullptr ? 0 : std::strtoull(at, nullptr, 10);
-}
-
 std::string link_target(const std::string& path) {
   char target[kPageSize];
   const long length = raw_syscall(SYS_readlinkat, AT_FDCWD, path.c_str(), target, sizeof target);
@@ -48,6 +40,13 @@ AddressRange extent_of(const LoadedProgram& program, const OpenedImage& image, i
 }
 
 }  // namespace
+
+std::uint64_t stat_field(const std::string& stat, unsigned number) {
+  constexpr unsigned kFirstBehindName = 3;
+  const char* at = stat.c_str() + stat.rfind(')') + 1;
+  for (unsigned field = kFirstBehindName; field < number && at != nullptr; ++field) at = std::strchr(at + 1, ' ');
+  return at == nullptr ? 0 : std::strtoull(at, nullptr, 10);
+}
 
 void show_process(const LoadedProgram& program, const OpenedImage& image, int executable_fd) {
   raw_syscall(SYS_prctl, PR_SET_NAME, program.comm.c_str());

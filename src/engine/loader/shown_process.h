@@ -4,6 +4,7 @@
 // shown_executable(). What is mapped.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,10 @@ void show_process(const LoadedProgram& program, const OpenedImage& image, int ex
 /// `path` is what somebody wants to know of a process under /proc. If that has just been executed and its program is
 /// not shown yet, which for the kernel is in the middle of the execve: waits until it is, a second at most.
 void wait_until_shown(std::string_view path, int executable_fd);
+
+/// A field of what /proc/PID/stat says, counted from 1 as in proc(5); of those behind the name, which may hold
+/// anything.
+std::uint64_t stat_field(const std::string& stat, unsigned number);
 
 /// The tool's own heap, which is what the kernel shows as the program's.
 AddressRange own_heap();

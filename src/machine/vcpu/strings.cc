@@ -93,7 +93,6 @@ struct Lods {
     c.set_reg<T>(0, c.load<T>(i.segment, address(c, i, kRsi)));
     advance(c, i, kRsi, sizeof(T));
   }
-  static U64 chunk(Core&, const Insn&, U64) { return 0; }
 };
 
 template <typename T>
@@ -104,7 +103,6 @@ struct Scas {
     Cmp::apply<T>(c.status, c.reg<T>(0), value);
     advance(c, i, kRdi, sizeof(T));
   }
-  static U64 chunk(Core&, const Insn&, U64) { return 0; }
 };
 
 template <typename T>
@@ -117,7 +115,6 @@ struct Cmps {
     advance(c, i, kRsi, sizeof(T));
     advance(c, i, kRdi, sizeof(T));
   }
-  static U64 chunk(Core&, const Insn&, U64) { return 0; }
 };
 
 template <typename T>
@@ -131,7 +128,6 @@ struct Ins {
     c.store<T>(kEs, address(c, i, kRdi), static_cast<T>(c.bus.in(port, sizeof(T))));
     advance(c, i, kRdi, sizeof(T));
   }
-  static U64 chunk(Core&, const Insn&, U64) { return 0; }
 };
 
 template <typename T>
@@ -145,7 +141,6 @@ struct Outs {
     c.bus.out(port, sizeof(T), value);
     advance(c, i, kRsi, sizeof(T));
   }
-  static U64 chunk(Core&, const Insn&, U64) { return 0; }
 };
 
 void set_count(Core& c, const Insn& i, U64 count) { set_address(c, i, kRcx, count); }
@@ -170,7 +165,7 @@ void string(Core& c, const Insn& i) {
       return;
     }
     U64 done = 0;
-    if constexpr (!Op::kCompares) {
+    if constexpr (requires { Op::chunk(c, i, count); }) {
       if (up && count > 1 && in_a_row > 1) done = Op::chunk(c, i, std::min(count, in_a_row));
     }
     if (done == 0) {

@@ -81,31 +81,20 @@ std::uint64_t Vcpu::unreported() const { return core_->retired() - core_->report
 
 // ---- memory
 
-bool Vcpu::read_linear(std::uint64_t linear, std::span<std::byte> into) {
-  const std::uint64_t cr2 = core_->cr2;
-  try {
-    const std::uint64_t mask = core_->system_mask;
-    core_->linear_read(linear & mask, into.data(), static_cast<unsigned>(into.size()), false, mask);
-    return true;
-  } catch (const vcpu::Fault&) {
-    core_->cr2 = cr2;
-    return false;
-  }
-}
-
-bool Vcpu::write_linear(std::uint64_t linear, std::span<const std::byte> from) {
-  const std::uint64_t cr2 = core_->cr2;
-  try {
-    const std::uint64_t mask = core_->system_mask;
-    core_->linear_write(linear & mask, from.data(), static_cast<unsigned>(from.size()), false, mask);
-    return true;
-  } catch (const vcpu::Fault&) {
-    core_->cr2 = cr2;
-    return false;
-  }
-}
-
 namespace {
+
+/// Whether `transfer` does not fault; a fault leaves no trace.
+template <typename Transfer>
+bool goes_through(vcpu::Core& core, Transfer transfer) {
+  const std::uint64_t cr2 = core.cr2;
+  try {
+    transfer();
+    return true;
+  } catch (const vcpu::Fault&) {
+    core.cr2 = cr2;
+    return false;
+  }
+}
 
 /// Calls `each(host bytes, count)` for the parts of a linear range, page by page.
 template <typename Each>
@@ -124,6 +113,19 @@ bool each_part(vcpu::Core& core, std::uint64_t linear, std::size_t bytes, Each e
 }
 
 }  // namespace
+
+bool Vcpu::read_linear(std::uint64_t linear, std::span<std::byte> into) {
+  const std::uint64_t mask = core_->system_mask;
+  return goes_through(
+      *core_, [&] { core_->linear_read(linear & mask, into.data(), static_cast<unsigned>(into.size()), false, mask); });
+}
+
+bool Vcpu::write_linear(std::uint64_t linear, std::span<const std::byte> from) {
+  const std::uint64_t mask = core_->system_mask;
+  return goes_through(*core_, [&] {
+    core_->linear_write(linear & mask, from.data(), static_cast<unsigned>(from.size()), false, mask);
+  });
+}
 
 bool Vcpu::peek(std::uint64_t linear, std::span<std::byte> into) {
   return each_part(*core_, linear, into.size(), [&](std::byte* host, std::size_t at, std::size_t count, std::uint64_t) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "arch/events/event.h"
 #include "base/items.h"
 #include "base/number.h"
 #include "profile/perf_data/file_bytes.h"
@@ -51,15 +52,8 @@ std::optional<double> number(std::string_view text) {
   return value && *value >= 0 && *value <= kMostCount ? value : std::nullopt;
 }
 
-std::string lower(std::string_view text) {
-  std::string small(text);
-  std::transform(small.begin(), small.end(), small.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return small;
-}
-
 bool is_instructions(std::string_view name) {
-  const std::string small = lower(name.substr(0, name.find(':')));
+  const std::string small = arch::in_lower_case(name.substr(0, name.find(':')));
   return small == "instructions" || small == "ins" || small == "inst_retired.any" || small == "cpu/instructions/";
 }
 
@@ -238,7 +232,7 @@ std::optional<double> seconds_of(std::string_view column) {
       {"time", 1},  {"seconds", 1},     {"timestamp", 1},  {"t", 1},           {"time_s", 1},      {"time(s)", 1},
       {"sec", 1},   {"time_ms", 1e-3},  {"ms", 1e-3},      {"time(ms)", 1e-3}, {"msec", 1e-3},     {"time_us", 1e-6},
       {"us", 1e-6}, {"time(us)", 1e-6}, {"time_ns", 1e-9}, {"ns", 1e-9},       {"time(ns)", 1e-9}, {"elapsed", 1}};
-  const std::string small = lower(column);
+  const std::string small = arch::in_lower_case(column);
   for (const auto& [name, seconds] : kNames) {
     if (small == name) return seconds;
   }
@@ -269,7 +263,7 @@ Result<WindowTable> parse_with_header(const std::vector<Line>& lines, const std:
   raw.timed = unit.has_value();
   const std::size_t first = raw.timed ? 1 : 0;
   if (header.size() == first) return wrong(lines.front(), 1, "a time is the only column");
-  const bool hpctool = lower(lines.front().text) == trimmed(hpctool_csv_head());
+  const bool hpctool = arch::in_lower_case(lines.front().text) == trimmed(hpctool_csv_head());
   for (std::size_t i = first; i < header.size(); ++i) {
     std::string column = header[i];
     if (hpctool && column == "l_cycle") column = "cycles";

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "engine/loader/shown_process.h"
+
 namespace zs::session {
 namespace {
 
@@ -47,14 +49,6 @@ std::uint64_t number_after(const char* text, const char* label) {
   return at == nullptr ? 0 : std::strtoull(at + std::strlen(label), nullptr, 10);
 }
 
-/// The `field`th field of /proc/PID/stat, counted from 1 as its manual page does; the name in field 2 may hold
-/// anything.
-std::uint64_t stat_field(const char* text, int field) {
-  const char* at = std::strrchr(text, ')');
-  for (int i = 2; at != nullptr && i < field; ++i) at = std::strchr(at + 1, ' ');
-  return at == nullptr ? 0 : std::strtoull(at, nullptr, 10);
-}
-
 /// The CPU-time clock of another thread: clock_getcpuclockid(3) and pthread_getcpuclockid(3) compute the same number.
 clockid_t cpu_clock_of(pid_t tid) { return static_cast<clockid_t>((~static_cast<unsigned>(tid) << 3) | 6U); }
 
@@ -68,8 +62,8 @@ ThreadUsage thread_usage(pid_t tid) {
   char text[4096];
   if (read_task_file(tid, "stat", text, sizeof text)) {
     constexpr int kMinorFaults = 10, kMajorFaults = 12;
-    usage.minor_faults = stat_field(text, kMinorFaults);
-    usage.major_faults = stat_field(text, kMajorFaults);
+    usage.minor_faults = engine::stat_field(text, kMinorFaults);
+    usage.major_faults = engine::stat_field(text, kMajorFaults);
   }
   if (read_task_file(tid, "status", text, sizeof text)) {
     usage.context_switches =

@@ -38,6 +38,9 @@ inline constexpr std::uint32_t kMostRan = 56 * 1024 / sizeof(arch::PathCount);
 
 /// A thread of the program and when, in nanoseconds of the recording's clock.
 struct Origin {
+  /// One number for both.
+  std::int64_t thread_key() const { return std::int64_t{pid} << 32 | static_cast<std::uint32_t>(tid); }
+
   std::int32_t pid = 0, tid = 0;
   std::uint64_t time_ns = 0;
   bool operator==(const Origin&) const = default;

@@ -66,6 +66,12 @@ inline constexpr std::uint8_t kNoLane = 0xFF;
 
 /// A part of a path that lies in one block.
 struct Segment {
+  template <typename Clock>
+  void enter(Clock& clock) const {
+    if (continues) return clock.continue_with(*timing);
+    clock.begin(*timing);
+  }
+
   const BlockTiming* timing = nullptr;  // of the block as far as it is known at the segment's end
   std::uint64_t pc = 0, target = 0;     // of the branch that it ends with
   std::uint32_t address = 0;            // address_hash(pc)

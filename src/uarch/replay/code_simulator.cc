@@ -288,11 +288,7 @@ void CodeSimulator::watch_run(const arch::PathRun& run, std::span<const std::uin
                      .counted = nullptr};
   if (plan.closes_open) close_open();
   for (const Segment& segment : plan.segments) {
-    if (segment.continues) {
-      core_.clock.continue_with(*segment.timing);
-    } else {
-      core_.clock.begin(*segment.timing);
-    }
+    segment.enter(core_.clock);
     at = watch_block(plan, block, 0, 0, at);
     ++block.segment;
     block.first += segment.instructions;

@@ -195,11 +195,7 @@ template <bool kLast>
   if (plan.closes_open) close_open();
   const Step* step = plan.steps.data();
   for (const Segment& segment : plan.segments) {
-    if (segment.continues) {
-      core_.clock.continue_with(*segment.timing);
-    } else {
-      core_.clock.begin(*segment.timing);
-    }
+    segment.enter(core_.clock);
     const Step* const end = plan.steps.data() + segment.steps_end;
     while (step != end) {
       words = replay_step<kLast>(*step, words);
@@ -282,12 +278,8 @@ bool ThreadReplay::replay_until(const arch::PathRun& run, const arch::SlotValues
         place.words = static_cast<std::size_t>(at - words.data());
         return false;
       }
-      if (segment.continues) {
-        clock.continue_with(*segment.timing);
-      } else {
-        clock.idle_until(core_.idle_until);
-        clock.begin(*segment.timing);
-      }
+      if (!segment.continues) clock.idle_until(core_.idle_until);
+      segment.enter(clock);
       place.in_block = true;
       if (watched) place.watched = begin_watch(plan, block, 0);
     }
