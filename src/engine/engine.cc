@@ -108,7 +108,7 @@ void Runtime::load(ProgramPlan plan) {
   auto loaded = load_program(plan, run_.map, status);
   if (!loaded) give_up(loaded.error(), status);
   run_.program = std::move(*loaded);
-  show_process(run_.program, plan.program, run_.executable_fd());
+  show_process(run_.program, plan.program, run_.config.executable_fd());
   { const ProgramPlan done = std::move(plan); }  // closes its descriptors
   AddressRange fixed_code{};
   for (const GuestMapping& mapping : run_.program.mappings) {
@@ -210,7 +210,7 @@ void Runtime::start(ProgramPlan plan, const MemoryLimits& limits, RoomForDescrip
   raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, &thread.mask, 8);
   if (run_.config.signal_mask) thread.mask = *run_.config.signal_mask;
   kernel_.signals.install_handlers();
-  occupy_descriptors(run_.config.first_private_fd, run_.executable_fd(), run_.executable_fd());
+  occupy_descriptors(run_.config.first_private_fd, run_.config.executable_fd(), run_.config.executable_fd());
   descriptors.lower();
   kernel_.threads.run_thread();
 }

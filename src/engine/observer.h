@@ -14,10 +14,6 @@
 
 namespace zs::engine {
 
-/// Descriptors [RunSettings::first_private_fd, +8) are the tool's. The last one is the program's file. The one before is the
-/// recorder's to put something there when it needs to; until then it only keeps the program from the number.
-inline constexpr int kPrivateDescriptors = 8, kSpareDescriptor = 6;
-
 /// How a program is to be run. Everything that may change what is counted is here.
 struct Config : RunSettings {
   std::string program;            // path to execute, already searched in PATH

@@ -4,68 +4,23 @@
 #include <utility>
 
 #include "base/check.h"
-#include "engine/memory/copy_code.h"
-#include "engine/memory/guest_access.h"
 #include "engine/segment_bases.h"
 
 namespace zs::engine {
-namespace {
-
-/// For a process that is not recorded.
-class Nobody final : public Observer {
- public:
-  VirtualCpu thread_started(const ThreadIdentity&) override { return {}; }
-  void thread_exited(const ThreadIdentity&) override {}
-  void pmi(const ThreadIdentity&, const arch::RegisterFile&) override {}
-  void forked(const ThreadIdentity&, bool) override {}
-  void in_forked_child() override {}
-  void renamed(const ThreadIdentity&, const std::string&, bool) override {}
-  void mapped(const ThreadIdentity&, const Mapping&) override {}
-  void flush(const ThreadIdentity&) override {}
-  void notice(const std::string&) override {}
-  void refused(const std::string&) override {}
-};
-
-}  // namespace
-
 Run::Run(const Config& wanted, Observer& recorder, const ProgramPlan& plan)
-    : config(wanted),
-      recording(recorder),
+    : ThreadSet(recorder),
+      GuestMemory(plan.layout, !wanted.native_load, static_cast<ThreadSet&>(*this)),
+      config(wanted),
       untouched_entries(config.first_private_fd),
       code_cache(std::make_unique<CodeCache>(plan.layout.code_cache(), config.code_cache_bytes, untouched_entries)),
-      context(code_cache->context()),
-      map(plan.layout, !config.native_load) {
+      context(code_cache->context()) {
   map.exec_gain().begin(config.mdwe);
   CHECK(CodeCache::bytes_needed(config.code_cache_bytes) <= plan.layout.engine.end - plan.layout.code_cache());
-}
-
-Observer& Run::observer() const {
-  static Nobody nobody;
-  return thread->process->recorded ? recording : nobody;
 }
 
 void Run::set_fs_base(std::uint64_t base) {
   context.fs_base = base;
   if (!config.native_load) CHECK(set_real_gs_base(base) == 0, base);
-}
-
-std::size_t Run::write(std::uint64_t address, const void* data, std::size_t size) {
-  if (map.code().protected_pages() != 0) map.code().open({address, address + size});
-  const std::size_t copied =
-      copy(address, reinterpret_cast<void*>(address), reinterpret_cast<std::uint64_t>(data), size);
-  return copied + write_guest(address + copied, static_cast<const std::byte*>(data) + copied, size - copied);
-}
-
-std::size_t Run::read(std::uint64_t address, void* data, std::size_t size) const {
-  const std::size_t copied = copy(address, data, address, size);
-  return copied + read_guest(address + copied, static_cast<std::byte*>(data) + copied, size - copied);
-}
-
-// Two system calls less than when the kernel copies (guest_access.h). A tracer would be stopped by the fault.
-std::size_t Run::copy(std::uint64_t guest, void* to, std::uint64_t from, std::size_t size) const {
-  const bool answers = thread != nullptr && thread->takes_faults && !thread->process->traced;
-  const bool is_guests = size != 0 && !is_out_of_reach(guest) && !is_out_of_reach(guest + size - 1);
-  return answers && is_guests && size <= kTaskSize && guest <= kTaskSize - size ? zs_copy_code(to, from, size) : 0;
 }
 
 void Run::make_other() {

@@ -1,20 +1,16 @@
-// What the parts of the running engine work on together. One per process; used under the engine lock, by the running
-// thread, unless a comment says otherwise.
+// What the parts of the running engine work on together; who needs the threads or the memory alone takes those. One per
+// process; used under the engine lock, by the running thread, unless a comment says otherwise.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <vector>
 
 #include "engine/loader/program.h"
-#include "engine/memory/guest_map.h"
 #include "engine/observer.h"
 #include "engine/run/counting_mode.h"
-#include "engine/run/engine_lock.h"
-#include "engine/run/shown_ids.h"
-#include "engine/thread.h"
+#include "engine/run/guest_memory.h"
+#include "engine/run/thread_set.h"
 #include "engine/translate/code_cache.h"
 #include "engine/translate/stubs.h"
 #include "engine/translate/translator.h"
@@ -22,36 +18,14 @@
 
 namespace zs::engine {
 
-struct Run {
+struct Run : ThreadSet, GuestMemory {
   Run(const Config& wanted, Observer& recorder, const ProgramPlan& plan);
 
   /// Whether the counters hear of what is modelled.
   bool in_unit() const { return !phased || *thread->cpu.phase == Phase::Unit; }
-  /// Whom to tell about the running thread: the recording, or nobody.
-  Observer& observer() const;
-  /// The running thread, as the recording has it.
-  ThreadIdentity shown() const { return ids.shown(thread->id); }
-  /// Whether it is one of the tool's, which the program has not.
-  bool hides_descriptor(long fd) const {
-    const int number = static_cast<int>(fd), first = config.first_private_fd;
-    return number >= first && number < first + kPrivateDescriptors;
-  }
-  int executable_fd() const { return config.first_private_fd + kPrivateDescriptors - 1; }
   std::uint64_t& gpr(Gpr reg) const { return context.gpr[reg]; }
   /// Sets the FS base of the running thread.
   void set_fs_base(std::uint64_t base);
-  /// Writes to the program's memory, as the kernel does for it: a page that is write-protected only because it has
-  /// translations is opened. returns the bytes before the first one that cannot be written
-  std::size_t write(std::uint64_t address, const void* data, std::size_t size);
-  /// Reads the program's memory. returns the bytes before the first one that cannot be read
-  std::size_t read(std::uint64_t address, void* data, std::size_t size) const;
-  /// Copies between here and the program without the kernel. returns how much; the kernel may be able to copy the rest
-  std::size_t copy(std::uint64_t guest, void* to, std::uint64_t from, std::size_t size) const;
-  template <typename T>
-  std::optional<T> value_at(std::uint64_t address) const {
-    T value;
-    return read(address, &value, sizeof value) == sizeof value ? std::optional(value) : std::nullopt;
-  }
   /// Drops every translation of code in [start, end).
   void invalidate(std::uint64_t start, std::uint64_t end);
   /// Drops every translation.
@@ -74,11 +48,9 @@ struct Run {
   arch::RegisterFile registers() const;
 
   Config config;
-  Observer& recording;  // see observer()
   UntouchedEntries untouched_entries;
   std::unique_ptr<CodeCache> code_cache;  // of the translation that runs
   Context& context;
-  GuestMap map;
   LoadedProgram program;
   Stubs stubs;
   CodeSource* code = nullptr;
@@ -89,10 +61,6 @@ struct Run {
   bool phased = false;
   std::uint64_t phases_begun = 0;
   WatchedInsns watched;  // while nothing is modelled
-  EngineLock lock;
-  ShownIds ids;
-  Thread* thread = nullptr;  // who is in the Context
-  std::vector<std::unique_ptr<Thread>> threads;
 
   std::uint64_t trace_start = 0;      // first byte of the records not drained yet
   std::uint64_t indirect_target = 0;  // of the last record drained, if it ends in an indirect branch

@@ -6,7 +6,17 @@
 
 namespace zs::engine {
 
+/// Descriptors [RunSettings::first_private_fd, +8) are the tool's. The last one is the program's file. The one before
+/// is the recorder's to put something there when it needs to; until then it only keeps the program from the number.
+inline constexpr int kPrivateDescriptors = 8, kSpareDescriptor = 6;
+
 struct RunSettings {
+  bool hides_descriptor(long fd) const {
+    const int number = static_cast<int>(fd);
+    return number >= first_private_fd && number < first_private_fd + kPrivateDescriptors;
+  }
+  int executable_fd() const { return first_private_fd + kPrivateDescriptors - 1; }
+
   bool inherit = true;  // follow children; false: they are neither counted nor told of, and what they exec is native
   bool virtual_time = false;  // time, TSC, process ids and randomness are functions of the run
   bool vdso = false;          // give the program the kernel's vdso

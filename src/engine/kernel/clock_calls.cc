@@ -20,9 +20,9 @@ bool is_in_vdso(long clock) {
 }  // namespace
 
 // glibc's functions read the vdso, where there is one.
-std::optional<long> answer_from_vdso(Run& run, long number, const long (&a)[6]) {
+std::optional<long> answer_from_vdso(GuestMemory& memory, long number, const long (&a)[6]) {
   const auto out = [&](long address, const auto& value) {
-    return run.write(static_cast<std::uint64_t>(address), &value, sizeof value) == sizeof value ? 0L : long{-EFAULT};
+    return memory.write(static_cast<std::uint64_t>(address), &value, sizeof value) == sizeof value ? 0L : long{-EFAULT};
   };
   switch (number) {
     case SYS_clock_gettime: {

@@ -6,12 +6,12 @@
 
 #include <optional>
 
-#include "engine/run.h"
+#include "engine/run/guest_memory.h"
 
 namespace zs::engine {
 
 /// Answers clock_gettime, gettimeofday and time. nullopt: it is another call, or of a clock that only the kernel can
 /// read
-std::optional<long> answer_from_vdso(Run& run, long number, const long (&a)[6]);
+std::optional<long> answer_from_vdso(GuestMemory& memory, long number, const long (&a)[6]);
 
 }  // namespace zs::engine

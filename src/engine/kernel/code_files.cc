@@ -46,15 +46,15 @@ void CodeFiles::note_write_to_own_memory(long number, const long (&a)[6], long w
                                       : static_cast<std::uint64_t>(raw_syscall(SYS_lseek, a[0], 0, SEEK_CUR));
   const std::uint64_t start = end - static_cast<std::uint64_t>(written);
   code_.code_changed(start, end);
-  run_.map.code().open({start, end});
+  memory_.map.code().open({start, end});
 }
 
 // source: Linux, fs/proc/base.c: mem_rw()
 std::optional<long> CodeFiles::answer_outside_program(long number, const long (&a)[6]) const {
   if (!own_memory_is_open_ || (call_of(number).traits & (kReadsFile | kWritesFile)) == 0) return std::nullopt;
-  if (path_of(a[0]) != "/proc/" + std::to_string(run_.thread->process->pid) + "/mem") return std::nullopt;
+  if (path_of(a[0]) != "/proc/" + std::to_string(threads_.thread->process->pid) + "/mem") return std::nullopt;
   const long at = says_where(number) ? a[3] : raw_syscall(SYS_lseek, a[0], 0, SEEK_CUR);
-  return run_.map.is_tools(static_cast<std::uint64_t>(at)) ? std::optional<long>(-EIO) : std::nullopt;
+  return memory_.map.is_tools(static_cast<std::uint64_t>(at)) ? std::optional<long>(-EIO) : std::nullopt;
 }
 
 // The program made a file shorter, or empty, that is mapped as code perhaps: what lies behind its end is SIGBUS from
@@ -97,7 +97,7 @@ void CodeFiles::note_file_opened_for_writing(long number, const long (&a)[6], lo
 
 void CodeFiles::code_of_file_changes(const struct stat& file) {
   std::vector<AddressRange> code;
-  run_.map.mappings().for_each([&](const GuestMapping& mapping) {
+  memory_.map.mappings().for_each([&](const GuestMapping& mapping) {
     if ((mapping.prot & PROT_EXEC) == 0 || !mapping.file || mapping.file->inode != file.st_ino) return;
     if (mapping.file->device_major == major(file.st_dev) && mapping.file->device_minor == minor(file.st_dev))
       code.push_back(mapping.range());

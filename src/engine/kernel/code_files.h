@@ -6,13 +6,14 @@
 
 #include "engine/kernel/guest_code.h"
 #include "engine/kernel/written_files.h"
-#include "engine/run.h"
+#include "engine/run/guest_memory.h"
 
 namespace zs::engine {
 
 class CodeFiles {
  public:
-  CodeFiles(Run& run, GuestCode& code, WrittenFiles& written) : run_(run), code_(code), written_(written) {}
+  CodeFiles(GuestMemory& memory, const ThreadSet& threads, GuestCode& code, WrittenFiles& written)
+      : memory_(memory), threads_(threads), code_(code), written_(written) {}
 
   /// The program has a descriptor of its own memory through which it may write, also where it may not otherwise.
   void memory_is_open(bool writable) {
@@ -30,7 +31,8 @@ class CodeFiles {
   void note_file_opened_for_writing(long number, const long (&a)[6], long result);
   void code_of_file_changes(const struct stat& file);
 
-  Run& run_;
+  GuestMemory& memory_;
+  const ThreadSet& threads_;
   GuestCode& code_;
   WrittenFiles& written_;
   bool own_memory_is_open_ = false, writes_own_memory_ = false;

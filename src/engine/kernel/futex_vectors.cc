@@ -34,9 +34,9 @@ bool is_time(const std::array<std::int64_t, 2>& time) {
 }
 
 /// 0, or why nobody waits.
-long compare(const Run& run, const std::vector<AwaitedWord>& words) {
+long compare(const GuestMemory& memory, const std::vector<AwaitedWord>& words) {
   for (const AwaitedWord& word : words) {
-    const auto now = run.value_at<std::uint32_t>(word.address);
+    const auto now = memory.value_at<std::uint32_t>(word.address);
     if (!now) return -EFAULT;
     if (*now != word.value) return -EAGAIN;
   }
@@ -54,14 +54,14 @@ long highest_missing(const std::vector<unsigned>& all, const std::vector<unsigne
 
 /// As futex(2) has it; none: what the kernel alone knows, or says is wrong.
 /// source: Linux 6.18, kernel/futex/syscalls.c
-std::optional<std::array<long, 6>> as_futex(const Run& run, const CallArguments& made) {
+std::optional<std::array<long, 6>> as_futex(const GuestMemory& memory, const CallArguments& made) {
   const auto& a = made.a;
   const auto operation = [](std::uint64_t flags, int number) {
     return static_cast<long>(number | (flags & AwaitedWord::kPrivate));
   };
   AwaitedWord words[2] = {};
   if (made.number == kFutexRequeue) {
-    if (static_cast<std::uint32_t>(a[1]) != 0 || run.read(made.u(0), words, sizeof words) != sizeof words ||
+    if (static_cast<std::uint32_t>(a[1]) != 0 || memory.read(made.u(0), words, sizeof words) != sizeof words ||
         !words[0].is_known() || !words[1].is_known() || words[0].flags != words[1].flags)
       return std::nullopt;
     return {{static_cast<long>(words[0].address), operation(words[0].flags, FUTEX_CMP_REQUEUE), a[2], a[3],
@@ -81,7 +81,7 @@ std::optional<std::array<long, 6>> as_futex(const Run& run, const CallArguments&
 
 std::optional<long> Futexes::later_call(const CallArguments& made) {
   static const bool known = raw_syscall(kFutexWake, 0, 0, 0, UINT32_MAX) != -ENOSYS;
-  const auto same = known ? as_futex(run_, made) : std::nullopt;
+  const auto same = known ? as_futex(memory_, made) : std::nullopt;
   if (!same) return std::nullopt;
   long arguments[6];
   std::ranges::copy(*same, arguments);
@@ -92,15 +92,15 @@ std::optional<long> Futexes::later_call(const CallArguments& made) {
 std::optional<long> Futexes::wait_for_any(const long (&a)[6]) {
   constexpr std::uint64_t kMost = 128;  // FUTEX_WAITV_MAX
   const auto count = static_cast<std::uint64_t>(a[1]);
-  Thread& thread = *run_.thread;
-  if (run_.threads.size() == 1 || a[2] != 0 || count == 0 || count > kMost) return std::nullopt;
+  Thread& thread = *threads_.thread;
+  if (threads_.threads.size() == 1 || a[2] != 0 || count == 0 || count > kMost) return std::nullopt;
   std::vector<AwaitedWord> words(count);
   const std::size_t bytes = count * sizeof words[0];
-  if (run_.read(static_cast<std::uint64_t>(a[0]), words.data(), bytes) != bytes) return std::nullopt;
+  if (memory_.read(static_cast<std::uint64_t>(a[0]), words.data(), bytes) != bytes) return std::nullopt;
   std::array<std::int64_t, 2> timeout{};
   const bool limited = a[3] != 0;
   if (limited) {
-    const auto given = run_.value_at<std::array<std::int64_t, 2>>(static_cast<std::uint64_t>(a[3]));
+    const auto given = memory_.value_at<std::array<std::int64_t, 2>>(static_cast<std::uint64_t>(a[3]));
     if (!given || !is_time(*given) || (a[4] != CLOCK_REALTIME && a[4] != CLOCK_MONOTONIC)) return std::nullopt;
     timeout = *given;
   }
@@ -121,8 +121,8 @@ std::optional<long> Futexes::wait_for_any(const long (&a)[6]) {
   if (ours.empty()) return std::nullopt;
 
   while (true) {
-    if (const long error = compare(run_, words); error != 0) return error;
-    run_.observer().flush(run_.ids.shown(thread.id));
+    if (const long error = compare(memory_, words); error != 0) return error;
+    threads_.observer().flush(threads_.ids.shown(thread.id));
     for (const unsigned i : ours) {
       waiters_.add(thread, {.address = words[i].address, .shared = words[i].shared()}, FUTEX_BITSET_MATCH_ANY,
                    turns_until_limit(), i);

@@ -64,7 +64,7 @@ bool aligned(std::uint64_t address) { return address % sizeof(std::uint32_t) == 
 std::uint32_t Futexes::wake_at(FutexWaiters::Key key, std::uint32_t most, std::uint32_t bits) {
   return waiters_.wake(key, most, bits, [this](Thread& woken) {
     core_.runs_after_this(woken);
-    run_.lock.give_place(woken);
+    threads_.lock.give_place(woken);
   });
 }
 
@@ -72,7 +72,7 @@ void Futexes::clear_word_of(Thread& thread) {
   if (thread.clear_at == 0) return;
   raw_syscall(SYS_set_tid_address, 0);
   constexpr std::uint32_t kGone = 0;
-  if (run_.write(thread.clear_at, &kGone, sizeof kGone) == sizeof kGone) wake_shared(thread.clear_at, 1, kAnyBit);
+  if (memory_.write(thread.clear_at, &kGone, sizeof kGone) == sizeof kGone) wake_shared(thread.clear_at, 1, kAnyBit);
 }
 
 // Also those who wait in the kernel: other processes, and who came before the word was one of a thread's.
@@ -84,7 +84,8 @@ long Futexes::wake_shared(std::uint64_t address, std::uint32_t most, std::uint32
 }
 
 bool Futexes::is_ours(std::uint64_t address, bool shared) const {
-  return !shared || std::ranges::any_of(run_.threads, [&](const auto& thread) { return thread->clear_at == address; });
+  return !shared ||
+         std::ranges::any_of(threads_.threads, [&](const auto& thread) { return thread->clear_at == address; });
 }
 
 std::optional<long> Futexes::call(const long (&a)[6]) {
@@ -93,7 +94,7 @@ std::optional<long> Futexes::call(const long (&a)[6]) {
   const bool shared = (a[1] & FUTEX_PRIVATE_FLAG) == 0;
   const long operation = a[1] & FUTEX_CMD_MASK;
   const bool wakes = operation == FUTEX_WAKE || operation == FUTEX_WAKE_BITSET;
-  if (run_.threads.size() == 1 || (!wakes && !is_ours(address, shared))) return std::nullopt;
+  if (threads_.threads.size() == 1 || (!wakes && !is_ours(address, shared))) return std::nullopt;
   const FutexWaiters::Key key{.address = address, .shared = shared};
   switch (operation) {
     case FUTEX_WAIT:
@@ -128,7 +129,7 @@ std::optional<long> Futexes::call(const long (&a)[6]) {
       if (!change.changes() && (before || !shared)) return -ENOSYS;
       if (!before) return -EFAULT;
       const std::uint32_t after = change.apply(*before);
-      if (run_.write(second, &after, sizeof after) != sizeof after) return -EFAULT;
+      if (memory_.write(second, &after, sizeof after) != sizeof after) return -EFAULT;
       if (!change.compares()) return -ENOSYS;  // the word is changed by then
       std::uint32_t woken = wake_at(key, std::max<std::int32_t>(static_cast<std::int32_t>(a[2]), 1), kAnyBit);
       if (change.holds(*before)) {
@@ -156,27 +157,27 @@ long Futexes::wait_at(FutexWaiters::Key key, const long (&a)[6]) {
   if (!now) return -EFAULT;
   if (*now != static_cast<std::uint32_t>(a[2])) return -EAGAIN;
 
-  if (run_.thread->limit_of_wait >= 0) return wait_for_limit(key, bits);
+  if (threads_.thread->limit_of_wait >= 0) return wait_for_limit(key, bits);
   return wait(key, bits, FutexWaiters::kForEver, a[1] & (FUTEX_CMD_MASK | FUTEX_CLOCK_REALTIME),
               a[3] == 0 ? nullptr : &timeout);
 }
 
 // With --virtual-time, as long as Thread::limit_of_wait says.
 long Futexes::wait_for_limit(FutexWaiters::Key key, std::uint32_t bits) {
-  const std::int64_t limit = run_.thread->limit_of_wait;
+  const std::int64_t limit = threads_.thread->limit_of_wait;
   const std::array<std::int64_t, 2> timeout = {limit / kNanosecondsASecond, limit % kNanosecondsASecond};
   return wait(key, bits, turns_until_limit(), FUTEX_WAIT, &timeout);
 }
 
 // How many will have ended then; without a limit that is never.
 std::uint64_t Futexes::turns_until_limit() const {
-  const std::int64_t limit = run_.thread->limit_of_wait;
+  const std::int64_t limit = threads_.thread->limit_of_wait;
   return limit < 0 ? FutexWaiters::kForEver : turns_ended_ + static_cast<std::uint64_t>(limit) / kTurnNanoseconds + 1;
 }
 
 std::optional<long> Futexes::sleep(std::uint64_t left) {
-  const std::int64_t limit = run_.thread->limit_of_wait;
-  if (limit < 0 || run_.threads.size() == 1) return std::nullopt;
+  const std::int64_t limit = threads_.thread->limit_of_wait;
+  if (limit < 0 || threads_.threads.size() == 1) return std::nullopt;
   const std::uint64_t began = turns_ended_;
   const long result = wait_for_limit({}, kNobody);
   if (result == -ETIMEDOUT) return 0;
@@ -184,7 +185,7 @@ std::optional<long> Futexes::sleep(std::uint64_t left) {
     const std::int64_t slept = static_cast<std::int64_t>((turns_ended_ - began) * kTurnNanoseconds);
     const std::int64_t rest = std::max<std::int64_t>(limit - slept, 0);
     const std::array<std::int64_t, 2> told = {rest / kNanosecondsASecond, rest % kNanosecondsASecond};
-    if (run_.write(left, told.data(), sizeof told) != sizeof told) return -EFAULT;
+    if (memory_.write(left, told.data(), sizeof told) != sizeof told) return -EFAULT;
   }
   return result;
 }
@@ -193,8 +194,8 @@ std::optional<long> Futexes::sleep(std::uint64_t left) {
 // `timeout` (null: for ever), as `operation` reads it.
 long Futexes::wait(FutexWaiters::Key key, std::uint32_t bits, std::uint64_t until, long operation,
                    const std::array<std::int64_t, 2>* timeout) {
-  Thread& thread = *run_.thread;
-  run_.observer().flush(run_.ids.shown(thread.id));
+  Thread& thread = *threads_.thread;
+  threads_.observer().flush(threads_.ids.shown(thread.id));
   waiters_.add(thread, key, bits, until);
   thread.may_run.store(0);
   turns_.give_up_to_wait();
@@ -210,12 +211,12 @@ long Futexes::wait(FutexWaiters::Key key, std::uint32_t bits, std::uint64_t unti
 long Futexes::sleep_until_turn(Thread& thread, long number, const long (&a)[6]) {
   // With --virtual-time the host's clock ends a wait only where nobody computes, so that nothing else can
   // (turn_ended()).
-  const auto others_compute = [this] { return run_.lock.owner() != nullptr || run_.lock.contended(); };
+  const auto others_compute = [this] { return threads_.lock.owner() != nullptr || threads_.lock.contended(); };
   while (true) {
     const long result = zs_interruptible_syscall(number, a, &thread.pending);
     if (thread.may_run.load() != 0) return result;
     if (result == 0) continue;  // nobody changed the word: the kernel may wake without a reason
-    if (result != -ETIMEDOUT || !run_.config.virtual_time || !others_compute()) return result;
+    if (result != -ETIMEDOUT || !settings_.virtual_time || !others_compute()) return result;
   }
 }
 
@@ -224,7 +225,7 @@ void Futexes::turn_ended() {
   ++turns_ended_;
   waiters_.expire(turns_ended_, [this](Thread& thread) {
     core_.runs_after_this(thread);
-    run_.lock.give_place(thread);
+    threads_.lock.give_place(thread);
   });
 }
 

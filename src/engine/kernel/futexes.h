@@ -13,7 +13,7 @@
 #include "engine/kernel/call.h"
 #include "engine/kernel/futex_waiters.h"
 #include "engine/kernel/thread_turns.h"
-#include "engine/run.h"
+#include "engine/run/guest_memory.h"
 
 namespace zs::engine {
 
@@ -22,7 +22,8 @@ inline constexpr long kFutexWake = 454, kFutexWait = 455, kFutexRequeue = 456;
 
 class Futexes {
  public:
-  Futexes(Run& run, CoreFeeder& core, ThreadTurns& turns) : run_(run), core_(core), turns_(turns) {}
+  Futexes(GuestMemory& memory, ThreadSet& threads, const RunSettings& settings, CoreFeeder& core, ThreadTurns& turns)
+      : memory_(memory), threads_(threads), settings_(settings), core_(core), turns_(turns) {}
 
   /// futex(2); nullopt: the kernel's business.
   std::optional<long> call(const long (&a)[6]);
@@ -52,7 +53,9 @@ class Futexes {
   std::uint64_t turns_until_limit() const;
   std::uint32_t wake_at(FutexWaiters::Key key, std::uint32_t most, std::uint32_t bits);
 
-  Run& run_;
+  GuestMemory& memory_;
+  ThreadSet& threads_;
+  const RunSettings& settings_;
   CoreFeeder& core_;
   ThreadTurns& turns_;
   FutexWaiters waiters_;

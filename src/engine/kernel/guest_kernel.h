@@ -21,7 +21,7 @@ struct GuestKernel : KernelParts {
   Exec exec{*this, threads};
   NativeRest native_rest{*this};
   ProcCalls proc{run, turns, code_files, host};
-  VirtualAnswers virtual_answers{run, clock};
+  VirtualAnswers virtual_answers{memory, clock};
   SystemCalls calls{*this};
   Emulation emulation{*this, threads};
   bool told_of_perf_events = false;

@@ -42,11 +42,11 @@ ReplacedCall& made_in(std::unique_ptr<ReplacedCall>& into, const CallArguments& 
 
 ReplacedCall::ReplacedCall(const CallArguments& made) { std::copy(std::begin(made.a), std::end(made.a), arguments_); }
 
-void ReplacedCall::give_back(Run& run, long result) const {
+void ReplacedCall::give_back(GuestMemory& memory, long result) const {
   if (answered_ == nullptr || is_error(result)) return;
   for (std::size_t at = 0; at < answered_->size(); at += elements_.size) {
     const std::size_t answer = at + elements_.answer_offset;
-    run.write(from_ + answer, &(*answered_)[answer], elements_.answer_size);
+    memory.write(from_ + answer, &(*answered_)[answer], elements_.answer_size);
   }
 }
 
@@ -70,8 +70,8 @@ void HiddenDescriptors::replace_argument(Replacement& into, const CallArguments&
   if (!is_hidden(made.a[argument])) return;
   made_in(into, made).arguments_[argument] = kNeverOpen;
   if ((made.number == SYS_dup2 || made.number == SYS_dup3) && argument == 1) {
-    run_.observer().notice("descriptor " + std::to_string(made.i32(argument)) + " is zeroskid's: the program's " +
-                           std::string(call_of(made.number).name) + " was answered EBADF");
+    threads_.observer().notice("descriptor " + std::to_string(made.i32(argument)) + " is zeroskid's: the program's " +
+                               std::string(call_of(made.number).name) + " was answered EBADF");
   }
 }
 
@@ -96,7 +96,7 @@ void HiddenDescriptors::replace_elements(Replacement& into, const CallArguments&
   if (count == 0 || count > kMost) return;
   const std::uint64_t from = made.u(where.argument);
   auto bytes = std::make_unique<ReplacedCall::Bytes>(count * where.size);
-  if (from == 0 || run_.read(from, bytes->data(), bytes->size()) != bytes->size()) return;
+  if (from == 0 || memory_.read(from, bytes->data(), bytes->size()) != bytes->size()) return;
   bool any = false;
   for (std::size_t at = where.offset; at < bytes->size(); at += where.size) {
     if (!is_hidden(value_in<int>(*bytes, at))) continue;
@@ -120,7 +120,7 @@ std::unique_ptr<ReplacedCall::Bytes> HiddenDescriptors::without_hidden(const msg
   if (header.msg_control == nullptr || header.msg_controllen < sizeof(cmsghdr) || header.msg_controllen > kMostBytes)
     return nullptr;
   auto bytes = std::make_unique<ReplacedCall::Bytes>(header.msg_controllen);
-  if (run_.read(reinterpret_cast<std::uint64_t>(header.msg_control), bytes->data(), bytes->size()) != bytes->size())
+  if (memory_.read(reinterpret_cast<std::uint64_t>(header.msg_control), bytes->data(), bytes->size()) != bytes->size())
     return nullptr;
   bool any = false;
   for (std::size_t at = 0; at + sizeof(cmsghdr) <= bytes->size();) {
@@ -145,7 +145,7 @@ void HiddenDescriptors::replace_messages(Replacement& into, const CallArguments&
   const std::uint64_t count = many ? std::min<std::uint64_t>(made.u(where.count), 1024) : 1;  // UIO_MAXIOV
   const std::uint64_t from = made.u(where.argument);
   ReplacedCall::Bytes headers(count * size);
-  headers.resize(from == 0 ? 0 : run_.read(from, headers.data(), headers.size()) / size * size);
+  headers.resize(from == 0 ? 0 : memory_.read(from, headers.data(), headers.size()) / size * size);
   bool any = false;
   for (std::size_t at = 0; at < headers.size(); at += size) {
     auto header = value_in<msghdr>(headers, at);
@@ -176,10 +176,10 @@ void HiddenDescriptors::replace_control_blocks(Replacement& into, const CallArgu
   const std::uint64_t count = made.u(where.count);
   if (count == 0 || count > kMost) return;
   auto pointers = std::make_unique<ReplacedCall::Bytes>(count * sizeof(std::uint64_t));
-  if (run_.read(made.u(where.argument), pointers->data(), pointers->size()) != pointers->size()) return;
+  if (memory_.read(made.u(where.argument), pointers->data(), pointers->size()) != pointers->size()) return;
   bool any = false;
   for (std::size_t at = 0; at < pointers->size(); at += sizeof(std::uint64_t)) {
-    auto block = run_.value_at<iocb>(value_in<std::uint64_t>(*pointers, at));
+    auto block = memory_.value_at<iocb>(value_in<std::uint64_t>(*pointers, at));
     if (!block || !is_hidden(static_cast<int>(block->aio_fildes))) continue;
     block->aio_fildes = kNeverOpen;
     auto bytes = std::make_unique<ReplacedCall::Bytes>(sizeof(iocb));
@@ -196,11 +196,11 @@ void HiddenDescriptors::replace_control_blocks(Replacement& into, const CallArgu
 
 // EBADF is what the kernel says of a member that is not open, as far as its own table goes.
 bool HiddenDescriptors::are_in_sets(const CallArguments& made, int first) const {
-  const int begin = run_.config.first_private_fd;
+  const int begin = settings_.first_private_fd;
   const int end = std::min(made.i32(0), begin + kPrivateDescriptors);
   for (int i = first; i < first + 3 && begin < end; ++i) {
     for (int fd = begin; fd < end && made.a[i] != 0; ++fd) {
-      const auto byte = run_.value_at<std::uint8_t>(made.u(i) + static_cast<std::uint64_t>(fd) / 8);
+      const auto byte = memory_.value_at<std::uint8_t>(made.u(i) + static_cast<std::uint64_t>(fd) / 8);
       if (byte && (*byte >> fd % 8 & 1) != 0) return true;
     }
   }

@@ -14,7 +14,7 @@
 
 #include "engine/kernel/call.h"
 #include "engine/kernel/call_table.h"
-#include "engine/run.h"
+#include "engine/run/guest_memory.h"
 
 namespace zs::engine {
 
@@ -27,7 +27,7 @@ class ReplacedCall {
   /// The outcome, where the kernel need not be asked.
   std::optional<long> known() const { return known_; }
   /// The kernel has answered: what it wrote goes where the program has it.
-  void give_back(Run& run, long result) const;
+  void give_back(GuestMemory& memory, long result) const;
 
  private:
   friend class HiddenDescriptors;
@@ -43,7 +43,8 @@ class ReplacedCall {
 
 class HiddenDescriptors {
  public:
-  explicit HiddenDescriptors(Run& run) : run_(run) {}
+  HiddenDescriptors(GuestMemory& memory, const ThreadSet& threads, const RunSettings& settings)
+      : memory_(memory), threads_(threads), settings_(settings) {}
 
   /// The call to be made instead; null: this names none of them.
   std::unique_ptr<ReplacedCall> replaced(const CallArguments& made) const;
@@ -51,7 +52,7 @@ class HiddenDescriptors {
  private:
   using Replacement = std::unique_ptr<ReplacedCall>;
 
-  bool is_hidden(long fd) const { return run_.hides_descriptor(fd); }
+  bool is_hidden(long fd) const { return settings_.hides_descriptor(fd); }
   void replace_argument(Replacement& into, const CallArguments& made, int argument) const;
   void replace_in_memory(Replacement& into, const CallArguments& made, const DescriptorsInMemory& where) const;
   void replace_elements(Replacement& into, const CallArguments& made, const DescriptorsInMemory& where) const;
@@ -60,7 +61,9 @@ class HiddenDescriptors {
   bool are_in_sets(const CallArguments& made, int first) const;
   std::unique_ptr<std::vector<std::byte>> without_hidden(const msghdr& header) const;
 
-  Run& run_;
+  GuestMemory& memory_;
+  const ThreadSet& threads_;
+  const RunSettings& settings_;
 };
 
 }  // namespace zs::engine

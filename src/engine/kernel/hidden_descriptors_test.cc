@@ -48,7 +48,7 @@ class HiddenDescriptorsTest : public RunTest {
 
  private:
   long made_[6] = {};
-  HiddenDescriptors hidden_{run_};
+  HiddenDescriptors hidden_{run_, run_, run_.config};
 };
 
 TEST_F(HiddenDescriptorsTest, AreReplacedInArgumentsByOneThatIsNeverOpen) {

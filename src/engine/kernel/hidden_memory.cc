@@ -46,13 +46,13 @@ void HiddenMemory::replace_in_memory(Replacement& into, const CallArguments& mad
   switch (where.form) {
     case Form::Vectors: return replace_in_vectors(into, made, where);
     case Form::Message: {
-      const auto header = run_.value_at<msghdr>(at);
+      const auto header = memory_.value_at<msghdr>(at);
       if (header && leads_there(*header)) made_in(into, made).known = -EFAULT;
       return;
     }
     case Form::Messages:  // as far as the first that leads there
       for (std::uint64_t i = 0; i < std::min<std::uint64_t>(made.u(where.count), IOV_MAX); ++i) {
-        const auto header = run_.value_at<msghdr>(at + i * sizeof(mmsghdr));
+        const auto header = memory_.value_at<msghdr>(at + i * sizeof(mmsghdr));
         if (!header) return;
         if (!leads_there(*header)) continue;
         if (i == 0) made_in(into, made).known = -EFAULT;
@@ -67,7 +67,7 @@ void HiddenMemory::replace_in_memory(Replacement& into, const CallArguments& mad
 // What lies in another process is that one's own.
 void HiddenMemory::replace_in_vectors(Replacement& into, const CallArguments& made, const WrittenMemory& where) const {
   constexpr int kRemote = 3;
-  if (where.argument == kRemote && made.a[0] != run_.thread->process->pid) return;
+  if (where.argument == kRemote && made.a[0] != threads_.thread->process->pid) return;
   std::vector<iovec> pieces = vectors_at(made.u(where.argument), made.u(where.count));
   bool any = false;
   for (iovec& piece : pieces) {
@@ -93,7 +93,7 @@ bool HiddenMemory::leads_there(const msghdr& header) const {
 std::vector<iovec> HiddenMemory::vectors_at(std::uint64_t address, std::uint64_t count) const {
   if (address == 0 || count > IOV_MAX) return {};
   std::vector<iovec> pieces(count);
-  if (run_.read(address, pieces.data(), count * sizeof(iovec)) != count * sizeof(iovec)) return {};
+  if (memory_.read(address, pieces.data(), count * sizeof(iovec)) != count * sizeof(iovec)) return {};
   return pieces;
 }
 

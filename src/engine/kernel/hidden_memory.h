@@ -14,13 +14,13 @@
 
 #include "engine/kernel/call.h"
 #include "engine/kernel/call_table.h"
-#include "engine/run.h"
+#include "engine/run/guest_memory.h"
 
 namespace zs::engine {
 
 class HiddenMemory {
  public:
-  explicit HiddenMemory(const Run& run) : run_(run) {}
+  HiddenMemory(const GuestMemory& memory, const ThreadSet& threads) : memory_(memory), threads_(threads) {}
 
   /// A call with other arguments.
   struct Asked {
@@ -34,17 +34,18 @@ class HiddenMemory {
  private:
   using Replacement = std::unique_ptr<Asked>;
 
-  bool is_hidden(std::uint64_t address) const { return run_.map.is_tools(address); }
+  bool is_hidden(std::uint64_t address) const { return memory_.map.is_tools(address); }
   /// Where nothing is mapped, as far behind the beginning of a page.
   std::uint64_t nowhere_like(std::uint64_t address) const {
-    return run_.map.layout().nowhere() + (address & (kPageSize - 1));
+    return memory_.map.layout().nowhere() + (address & (kPageSize - 1));
   }
   void replace_in_memory(Replacement& into, const CallArguments& made, const WrittenMemory& where) const;
   void replace_in_vectors(Replacement& into, const CallArguments& made, const WrittenMemory& where) const;
   bool leads_there(const msghdr& header) const;
   std::vector<iovec> vectors_at(std::uint64_t address, std::uint64_t count) const;
 
-  const Run& run_;
+  const GuestMemory& memory_;
+  const ThreadSet& threads_;
 };
 
 }  // namespace zs::engine

@@ -48,7 +48,7 @@ class HiddenMemoryTest : public RunTest {
 
  private:
   long made_[6] = {};
-  HiddenMemory hidden_{run_};
+  HiddenMemory hidden_{run_, run_};
 };
 
 TEST_F(HiddenMemoryTest, WhatSomeKindsOfCallsTakeAreNumbersThatMayLookLikeAddresses) {

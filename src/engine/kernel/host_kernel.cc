@@ -70,13 +70,13 @@ bool HostKernel::keeps_turn(long number, const long (&a)[6]) const {
 }
 
 long HostKernel::call(long number, const long (&a)[6]) {
-  Thread& thread = *run_.thread;
-  const bool stays = run_.threads.size() == 1 || (!awaited_.any() && keeps_turn(number, a));
+  Thread& thread = *threads_.thread;
+  const bool stays = threads_.threads.size() == 1 || (!awaited_.any() && keeps_turn(number, a));
   // The kernel would stop at a page that is write-protected only because it has translations.
-  if (run_.map.code().protected_pages() != 0) {
-    for (const AddressRange& written : written_by(call_of(number), a)) run_.map.code().open(written);
+  if (memory_.map.code().protected_pages() != 0) {
+    for (const AddressRange& written : written_by(call_of(number), a)) memory_.map.code().open(written);
   }
-  if (may_wait(call_of(number), a)) run_.observer().flush(run_.shown());
+  if (may_wait(call_of(number), a)) threads_.observer().flush(threads_.shown());
   if (!stays) turns_.give_up();
   long result = turn_calls_.call(thread, number, a);
   if (awaited_.any() && call_of(number).has(kReadsFaults)) result = awaited_.read_again(number, a, result);

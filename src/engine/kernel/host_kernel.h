@@ -6,14 +6,15 @@
 #include "engine/kernel/code_files.h"
 #include "engine/kernel/thread_turns.h"
 #include "engine/kernel/turn_calls.h"
-#include "engine/run.h"
+#include "engine/run/guest_memory.h"
 
 namespace zs::engine {
 
 class HostKernel {
  public:
-  HostKernel(Run& run, ThreadTurns& turns, TurnCalls& turn_calls, AwaitedMemory& awaited, CodeFiles& files)
-      : run_(run), turns_(turns), turn_calls_(turn_calls), awaited_(awaited), files_(files) {}
+  HostKernel(GuestMemory& memory, ThreadSet& threads, ThreadTurns& turns, TurnCalls& turn_calls, AwaitedMemory& awaited,
+             CodeFiles& files)
+      : memory_(memory), threads_(threads), turns_(turns), turn_calls_(turn_calls), awaited_(awaited), files_(files) {}
 
   /// returns what the kernel answers, or kInterruptedBeforeStart. Other threads may have run meanwhile.
   long call(long number, const long (&a)[6]);
@@ -22,7 +23,8 @@ class HostKernel {
  private:
   bool keeps_turn(long number, const long (&a)[6]) const;
 
-  Run& run_;
+  GuestMemory& memory_;
+  ThreadSet& threads_;
   ThreadTurns& turns_;
   TurnCalls& turn_calls_;
   AwaitedMemory& awaited_;

@@ -39,30 +39,30 @@ std::uint64_t id_in_answer(long number, const long (&a)[6]) {
 }  // namespace
 
 Outcome IdCalls::answer(const CallArguments& made) {
-  if (!run_.ids.differ()) return next_.answer(made);
+  if (!threads_.ids.differ()) return next_.answer(made);
   const auto& [number, a] = made;
   const std::uint32_t ids = call_of(number).traits | command_of(made).traits;
   long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
   for (int i = 0; i < 3; ++i) {
-    if ((ids & (kId1 << i)) != 0) changed[i] = run_.ids.real(static_cast<std::int32_t>(a[i]));
+    if ((ids & (kId1 << i)) != 0) changed[i] = threads_.ids.real(static_cast<std::int32_t>(a[i]));
   }
   const bool kills = number == SYS_kill || number == SYS_tkill || number == SYS_tgkill;
-  if (kills && a[number == SYS_tgkill ? 2 : 1] == SIGKILL && changed[0] == run_.thread->process->pid)
-    leave_robust_list(run_, *run_.thread);  // if somebody else kills it, nobody does
+  if (kills && a[number == SYS_tgkill ? 2 : 1] == SIGKILL && changed[0] == threads_.thread->process->pid)
+    leave_robust_list(memory_, threads_, *threads_.thread);  // if somebody else kills it, nobody does
   std::int32_t group = 0;
   if (number == SYS_ioctl && a[1] == TIOCSPGRP) {
     const auto given = read_guest_value<std::int32_t>(static_cast<std::uint64_t>(a[2]));
     if (!given) return {-EFAULT};
-    group = run_.ids.real(*given);
+    group = threads_.ids.real(*given);
     changed[2] = reinterpret_cast<long>(&group);
   }
   Outcome outcome = next_.answer({number, changed});
   if (!outcome.set_result || is_error(outcome.result)) return outcome;
-  if ((ids & kIdResult) != 0) outcome.result = run_.ids.shown(static_cast<std::int32_t>(outcome.result));
+  if ((ids & kIdResult) != 0) outcome.result = threads_.ids.shown(static_cast<std::int32_t>(outcome.result));
   if (const std::uint64_t place = id_in_answer(number, a); place != 0) {
     const auto told = read_guest_value<std::int32_t>(place);
-    const std::int32_t shown = told ? run_.ids.shown(*told) : 0;
-    if (told && shown != *told) run_.write(place, &shown, sizeof shown);
+    const std::int32_t shown = told ? threads_.ids.shown(*told) : 0;
+    if (told && shown != *told) memory_.write(place, &shown, sizeof shown);
   }
   return outcome;
 }

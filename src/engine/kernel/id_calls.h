@@ -7,18 +7,20 @@
 #pragma once
 
 #include "engine/kernel/call.h"
-#include "engine/run.h"
+#include "engine/run/guest_memory.h"
 
 namespace zs::engine {
 
 class IdCalls final : public AnswersCalls {
  public:
-  IdCalls(Run& run, AnswersCalls& next) : run_(run), next_(next) {}
+  IdCalls(GuestMemory& memory, ThreadSet& threads, AnswersCalls& next)
+      : memory_(memory), threads_(threads), next_(next) {}
 
   Outcome answer(const CallArguments& made) override;
 
  private:
-  Run& run_;
+  GuestMemory& memory_;
+  ThreadSet& threads_;
   AnswersCalls& next_;
 };
 

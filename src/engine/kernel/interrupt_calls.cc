@@ -34,8 +34,8 @@ long number_behind_interrupt(std::uint32_t number) {
 }
 
 // The kernel keeps them for the thread, whichever instruction asks for that.
-long call_about_segment(const Run& run, long number, long descriptor) {
-  if (run.map.is_tools(static_cast<std::uint64_t>(descriptor))) return -EFAULT;
+long call_about_segment(const GuestMemory& memory, long number, long descriptor) {
+  if (memory.map.is_tools(static_cast<std::uint64_t>(descriptor))) return -EFAULT;
   long result = number == kSetSegment ? 243 : 244;
   asm volatile("int $0x80" : "+a"(result) : "b"(descriptor) : "memory", "r8", "r9", "r10", "r11");
   return result;

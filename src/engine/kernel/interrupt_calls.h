@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "engine/run.h"
+#include "engine/run/guest_memory.h"
 
 namespace zs::engine {
 
@@ -15,6 +15,6 @@ inline constexpr long kRefusedInterrupt = -2, kSetSegment = -3, kGetSegment = -4
 long number_behind_interrupt(std::uint32_t number);
 
 /// number  kSetSegment or kGetSegment
-long call_about_segment(const Run& run, long number, long descriptor);
+long call_about_segment(const GuestMemory& memory, long number, long descriptor);
 
 }  // namespace zs::engine

@@ -33,26 +33,28 @@ struct KernelParts {
 
   Run& run;
   Accountant& accountant;
+  GuestMemory& memory = run;
+  ThreadSet& thread_set = run;
   VirtualClock clock;
   ProcessTurns process_turns;
   TranslationCache cache{run};
   WrittenFiles written_files{run.map.mappings()};
   GuestCode code{run, accountant.probes, written_files};
-  CodeFiles code_files{run, code, written_files};
+  CodeFiles code_files{memory, thread_set, code, written_files};
   MappingReports mappings{run, accountant.probes, cache, written_files};
   CodeEntry entry{run};
   SignalEntry signal_entry{run, entry};
-  SignalGate gate{run};
+  SignalGate gate{thread_set};
   SignalFrames frames{run};
-  RecordedThreads recorded{run, accountant};
+  RecordedThreads recorded{memory, thread_set, accountant};
   Signals signals{run, gate, frames, recorded, process_turns};
   ThreadStacks stacks;
   ThreadTurns turns{run, accountant, entry, code, recorded, stacks};
   AwaitedMemory awaited{run, accountant, turns};
-  Futexes futexes{run, accountant.core, turns};
+  Futexes futexes{memory, thread_set, run.config, accountant.core, turns};
   TurnCalls turn_calls{run, process_turns};
-  HostKernel host{run, turns, turn_calls, awaited, code_files};
-  SharedTracing tracing{run};
+  HostKernel host{memory, thread_set, turns, turn_calls, awaited, code_files};
+  SharedTracing tracing{memory, thread_set};
 };
 
 }  // namespace zs::engine

@@ -37,14 +37,14 @@ struct MappingQuery {
 static_assert(sizeof(MappingQuery) == 104);
 
 /// 0, or what is wrong with it.
-long read_query(const Run& run, std::uint64_t at, MappingQuery& query) {
+long read_query(const GuestMemory& memory, std::uint64_t at, MappingQuery& query) {
   constexpr std::uint64_t kSmallest = 24;
-  const auto size = run.value_at<std::uint64_t>(at);
+  const auto size = memory.value_at<std::uint64_t>(at);
   if (!size) return -EFAULT;
   if (*size > kPageSize) return -E2BIG;
   if (*size < kSmallest) return -EINVAL;
   std::array<std::uint8_t, kPageSize> bytes{};
-  if (run.read(at, bytes.data(), *size) != *size) return -EFAULT;
+  if (memory.read(at, bytes.data(), *size) != *size) return -EFAULT;
   if (std::any_of(bytes.begin() + sizeof query, bytes.end(), [](std::uint8_t byte) { return byte != 0; }))
     return -E2BIG;
   std::memcpy(&query, bytes.data(), sizeof query);
@@ -88,17 +88,17 @@ long ask_kernel(std::uint64_t address, MappingQuery& query, std::string& name, s
 }
 
 /// Into a buffer of `room` bytes, which then says how many of them are used.
-long put(Run& run, std::uint64_t at, std::uint32_t& room, const char* bytes, std::size_t size) {
+long put(GuestMemory& memory, std::uint64_t at, std::uint32_t& room, const char* bytes, std::size_t size) {
   if (room == 0) return 0;
   if (size > room) return -ENAMETOOLONG;
   room = static_cast<std::uint32_t>(size);
-  return run.write(at, bytes, size) == size ? 0 : -EFAULT;
+  return memory.write(at, bytes, size) == size ? 0 : -EFAULT;
 }
 
-long answer_query(Run& run, std::uint64_t at) {
+long answer_query(GuestMemory& memory, std::uint64_t at) {
   MappingQuery query{}, real{};
-  if (const long error = read_query(run, at, query); error != 0) return error;
-  const GuestMapping* const found = matching(run.map.mappings(), query);
+  if (const long error = read_query(memory, at, query); error != 0) return error;
+  const GuestMapping* const found = matching(memory.map.mappings(), query);
   if (found == nullptr) return -ENOENT;
   std::string name(kPageSize, '\0'), build_id(64, '\0');
   if (const long error = ask_kernel(found->start, real, name, build_id); error == -ENOTTY) return error;
@@ -116,12 +116,14 @@ long answer_query(Run& run, std::uint64_t at) {
   query.inode = real.inode;
   query.device_major = real.device_major;
   query.device_minor = real.device_minor;
-  if (const long error = put(run, query.build_id_at, query.build_id_size, build_id.data(), build_id.size()); error != 0)
+  if (const long error = put(memory, query.build_id_at, query.build_id_size, build_id.data(), build_id.size());
+      error != 0)
     return error;
   const std::size_t name_bytes = name.empty() ? 0 : name.size() + 1;
-  if (const long error = put(run, query.name_at, query.name_size, name.c_str(), name_bytes); error != 0) return error;
+  if (const long error = put(memory, query.name_at, query.name_size, name.c_str(), name_bytes); error != 0)
+    return error;
   const std::size_t size = std::min<std::uint64_t>(query.size, sizeof query);
-  return run.write(at, &query, size) == size ? 0 : -EFAULT;
+  return memory.write(at, &query, size) == size ? 0 : -EFAULT;
 }
 
 bool is_own_maps(long fd) {
@@ -135,7 +137,7 @@ bool is_own_maps(long fd) {
 
 Outcome ioctl(GuestKernel& kernel, const CallArguments& made) {
   if (static_cast<std::uint32_t>(made.u(1)) != kQuery || !is_own_maps(made.a[0])) return {kernel.host.call(made)};
-  return {answer_query(kernel.run, made.u(2))};
+  return {answer_query(kernel.memory, made.u(2))};
 }
 
 }  // namespace zs::engine::calls

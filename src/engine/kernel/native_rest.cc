@@ -34,7 +34,7 @@ bool is_traced() { return std::atoi(status_of("self", "TracerPid:\t").c_str()) !
 bool NativeRest::is_request(int signal, const siginfo_t& info) { return signal == SIGTRAP && info.si_code == kRequest; }
 
 bool NativeRest::is_translated(std::int32_t tid) const {
-  return shown_executable("/proc/" + std::to_string(tid) + "/exe", kernel_.run.executable_fd()).has_value();
+  return shown_executable("/proc/" + std::to_string(tid) + "/exe", kernel_.run.config.executable_fd()).has_value();
 }
 
 void NativeRest::want() {
@@ -91,7 +91,7 @@ void NativeRest::begin_if_asked() {
   run.map.become_native();
   process.limits.put_back();
   kernel_.exec.bind_native_image();
-  raw_syscall(SYS_close_range, run.config.first_private_fd, run.executable_fd(), 0);
+  raw_syscall(SYS_close_range, run.config.first_private_fd, run.config.executable_fd(), 0);
   kernel_.signals.go_on_natively();
 }
 

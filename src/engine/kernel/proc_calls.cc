@@ -59,7 +59,7 @@ std::optional<long> ProcCalls::call_on_path(long number, const long (&a)[6]) {
   if (may_be_device) {
     if (!path.starts_with(kDeviceFolder)) return std::nullopt;
     const auto fd = own_descriptor_file("/proc/self/fd/" + path.substr(std::strlen(kDeviceFolder)), 0);
-    return fd && run_.hides_descriptor(*fd) ? std::optional<long>(-ENOENT) : std::nullopt;
+    return fd && run_.config.hides_descriptor(*fd) ? std::optional<long>(-ENOENT) : std::nullopt;
   }
   const bool opens = number == SYS_open || number == SYS_openat || number == SYS_openat2;
   const bool links = number == SYS_readlink || number == SYS_readlinkat;
@@ -68,11 +68,11 @@ std::optional<long> ProcCalls::call_on_path(long number, const long (&a)[6]) {
     run_.lock.hold_nobody();  // Cpus_allowed, which it may read at any time from now on
   }
   const auto fd = own_descriptor_file(path, run_.ids.shown(run_.thread->process->pid));
-  if (fd && run_.hides_descriptor(*fd)) return -ENOENT;
-  wait_until_shown(run_.ids.real_proc_path(path).value_or(path), run_.executable_fd());
+  if (fd && run_.config.hides_descriptor(*fd)) return -ENOENT;
+  wait_until_shown(run_.ids.real_proc_path(path).value_or(path), run_.config.executable_fd());
   auto answer = proc_path(path, run_.ids.shown(run_.thread->process->pid), run_.program, run_.map.mappings());
   if (!answer) {
-    if (auto target = shown_executable(path, run_.executable_fd()))
+    if (auto target = shown_executable(path, run_.config.executable_fd()))
       answer = {.kind = ProcAnswer::Kind::Path, .text = std::move(*target)};
     else if (auto maps = opens ? shown_maps(run_.ids.real_proc_path(path).value_or(path)) : std::nullopt)
       answer = {.kind = ProcAnswer::Kind::Content, .text = std::move(*maps)};
@@ -155,7 +155,7 @@ long ProcCalls::list_folder(const long (&a)[6]) {
     std::memcpy(&size, &entries[at + 16], 2);
     if (size == 0) break;
     const long fd = std::strtol(reinterpret_cast<const char*>(&entries[at + kNameOffset]), nullptr, 10);
-    const bool ours = run_.hides_descriptor(fd);
+    const bool ours = run_.config.hides_descriptor(fd);
     const auto from = entries.begin() + static_cast<std::ptrdiff_t>(at);
     if (!ours) kept.insert(kept.end(), from, from + size);
     at += size;

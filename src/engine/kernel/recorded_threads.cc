@@ -6,7 +6,7 @@ namespace zs::engine {
 
 void RecordedThreads::announce(Thread& thread) {
   if (!thread.process->recorded) return;
-  thread.cpu = run_.observer().thread_started(run_.ids.shown(thread.id));
+  thread.cpu = threads_.observer().thread_started(threads_.ids.shown(thread.id));
   thread.core = thread.cpu.core;
   std::size_t accumulators = 0;
   for (const pmu::Pmu* pmu : thread.cpu.pmus) accumulators += pmu->accumulators().size();
@@ -26,7 +26,7 @@ void RecordedThreads::forget(Thread& thread) {
     thread.announced = false;
     accountant_.core.settle(thread);
     accountant_.exits.end(thread);
-    run_.recording.thread_exited(run_.ids.shown(thread.id));  // not always the running thread
+    threads_.recording.thread_exited(threads_.ids.shown(thread.id));  // not always the running thread
     thread.cpu = {};
     thread.core = nullptr;
   }
@@ -34,10 +34,10 @@ void RecordedThreads::forget(Thread& thread) {
 
 // Of this process: a vfork child ends alone.
 void RecordedThreads::end_all() {
-  const Process* process = run_.thread->process.get();
-  for (const auto& thread : run_.threads) {
+  const Process* process = threads_.thread->process.get();
+  for (const auto& thread : threads_.threads) {
     if (thread->process.get() != process) continue;
-    leave_robust_list(run_, *thread);
+    leave_robust_list(memory_, threads_, *thread);
     forget(*thread);
   }
 }

@@ -3,13 +3,14 @@
 #pragma once
 
 #include "engine/account/accountant.h"
-#include "engine/run.h"
+#include "engine/run/guest_memory.h"
 
 namespace zs::engine {
 
 class RecordedThreads {
  public:
-  RecordedThreads(Run& run, Accountant& accountant) : run_(run), accountant_(accountant) {}
+  RecordedThreads(GuestMemory& memory, ThreadSet& threads, Accountant& accountant)
+      : memory_(memory), threads_(threads), accountant_(accountant) {}
 
   void announce(Thread& thread);
   void forget(Thread& thread);
@@ -17,7 +18,8 @@ class RecordedThreads {
   void end_all();
 
  private:
-  Run& run_;
+  GuestMemory& memory_;
+  ThreadSet& threads_;
   Accountant& accountant_;
 };
 

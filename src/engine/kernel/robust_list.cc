@@ -8,13 +8,13 @@
 namespace zs::engine {
 
 // source: Linux, kernel/futex/core.c, exit_robust_list() and handle_futex_death().
-void leave_robust_list(Run& run, const Thread& thread) {
+void leave_robust_list(GuestMemory& memory, const ThreadSet& threads, const Thread& thread) {
   struct Head {
     std::uint64_t first;
     std::int64_t offset;
     std::uint64_t pending;
   };
-  const auto id = static_cast<std::uint32_t>(run.ids.shown(thread.id.tid));
+  const auto id = static_cast<std::uint32_t>(threads.ids.shown(thread.id.tid));
   std::uint64_t at = 0;
   std::size_t length = 0;
   if (id == static_cast<std::uint32_t>(thread.id.tid) ||
@@ -29,7 +29,7 @@ void leave_robust_list(Run& run, const Thread& thread) {
     if (!word || (*word & FUTEX_TID_MASK) != id) return;
     const std::uint32_t left = (*word & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
     const bool wakes = (*word & FUTEX_WAITERS) != 0 && (entry & kInherits) == 0;
-    if (run.write(address, &left, sizeof left) == sizeof left && wakes)
+    if (memory.write(address, &left, sizeof left) == sizeof left && wakes)
       raw_syscall(SYS_futex, address, FUTEX_WAKE, 1, nullptr, nullptr, 0);
   };
   std::uint64_t entry = head->first;

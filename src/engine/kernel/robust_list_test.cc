@@ -48,7 +48,7 @@ class RobustListTest : public RunTest {
     head_.first = count == 0 ? at(&head_) : at(&mutexes_[0]);
     for (std::size_t i = 0; i < count; ++i) mutexes_[i].next = i + 1 == count ? at(&head_) : at(&mutexes_[i + 1]);
   }
-  void leave() { leave_robust_list(run_, *run_.thread); }
+  void leave() { leave_robust_list(run_, run_, *run_.thread); }
 
   Mutex mutexes_[4];
   Head head_{.first = at(&head_), .offset = offsetof(Mutex, word), .pending = 0};

@@ -14,6 +14,7 @@
 
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
+#include "engine/translate/stubs.h"
 
 namespace zs::engine {
 namespace {
@@ -76,19 +77,19 @@ std::vector<std::byte> vector_state_of(const Thread& thread) {
 }  // namespace
 
 Thread* SharedTracing::find(std::int32_t tid) const {
-  const auto found = std::ranges::find(run_.threads, tid, [](const auto& thread) { return thread->id.tid; });
-  return found == run_.threads.end() || (*found)->process == run_.thread->process ? nullptr : found->get();
+  const auto found = std::ranges::find(threads_.threads, tid, [](const auto& thread) { return thread->id.tid; });
+  return found == threads_.threads.end() || (*found)->process == threads_.thread->process ? nullptr : found->get();
 }
 
 /// Of a process here, but no thread of the program: it is just beginning or ending.
 bool SharedTracing::shares_memory(std::int32_t tid) const {
-  return std::ranges::any_of(run_.threads, [&](const auto& thread) {
-    return thread->process != run_.thread->process && raw_syscall(SYS_tgkill, thread->process->pid, tid, 0) == 0;
+  return std::ranges::any_of(threads_.threads, [&](const auto& thread) {
+    return thread->process != threads_.thread->process && raw_syscall(SYS_tgkill, thread->process->pid, tid, 0) == 0;
   });
 }
 
 long SharedTracing::put(std::uint64_t address, const void* data, std::size_t size) {
-  return run_.write(address, data, size) == size ? 0 : -EFAULT;
+  return memory_.write(address, data, size) == size ? 0 : -EFAULT;
 }
 
 std::optional<long> SharedTracing::ptrace(const long (&a)[6]) {
@@ -102,7 +103,7 @@ std::optional<long> SharedTracing::ptrace(const long (&a)[6]) {
     default: break;
   }
   Thread::Traced& traced = thread->traced;
-  if (traced.by != run_.thread->process->pid) return -ESRCH;
+  if (traced.by != threads_.thread->process->pid) return -ESRCH;
   if (a[0] == PTRACE_INTERRUPT) {
     if (traced.stopped.exchange(true)) return 0;
     traced.status = kByInterrupt;
@@ -115,7 +116,7 @@ std::optional<long> SharedTracing::ptrace(const long (&a)[6]) {
 long SharedTracing::attach(Thread& thread, std::uint32_t status) {
   Thread::Traced& traced = thread.traced;
   if (traced.by != 0) return -EPERM;
-  traced.by = run_.thread->process->pid;
+  traced.by = threads_.thread->process->pid;
   traced.status = status;
   traced.waited_for = false;
   traced.stopped.store(status != 0);
@@ -142,7 +143,7 @@ long SharedTracing::of_stopped(Thread& thread, const long (&a)[6]) {
       return word ? put(data, &*word, sizeof *word) : -EIO;
     }
     case PTRACE_POKETEXT:
-    case PTRACE_POKEDATA: return run_.write(address, &data, sizeof data) == sizeof data ? 0 : -EIO;
+    case PTRACE_POKEDATA: return memory_.write(address, &data, sizeof data) == sizeof data ? 0 : -EIO;
     case PTRACE_GETREGS: {
       const user_regs_struct regs = registers_of(thread);
       return put(data, &regs, sizeof regs);
@@ -152,8 +153,8 @@ long SharedTracing::of_stopped(Thread& thread, const long (&a)[6]) {
     default: break;
   }
   if (!std::exchange(told_, true)) {
-    run_.observer().notice("ptrace request " + std::to_string(a[0]) +
-                           " between processes that share their memory is not supported: it was answered EIO");
+    threads_.observer().notice("ptrace request " + std::to_string(a[0]) +
+                               " between processes that share their memory is not supported: it was answered EIO");
   }
   return -EIO;
 }
@@ -181,8 +182,8 @@ std::optional<long> SharedTracing::wait(long number, const long (&a)[6]) {
   const bool by_id = number == SYS_waitid;
   if (by_id && a[0] != P_PID && a[0] != P_ALL) return std::nullopt;
   const auto wanted = static_cast<std::int32_t>(by_id ? (a[0] == P_ALL ? -1 : a[1]) : a[0]);
-  const std::int32_t tracer = run_.thread->process->pid;
-  for (const auto& thread : run_.threads) {
+  const std::int32_t tracer = threads_.thread->process->pid;
+  for (const auto& thread : threads_.threads) {
     Thread::Traced& traced = thread->traced;
     if (traced.by != tracer || (wanted != -1 && wanted != thread->id.tid)) continue;
     if (!traced.stopped.load() || traced.waited_for) continue;
@@ -203,7 +204,7 @@ std::optional<long> SharedTracing::wait(long number, const long (&a)[6]) {
 }
 
 void SharedTracing::tracer_ends(std::int32_t tracer) {
-  for (const auto& thread : run_.threads) {
+  for (const auto& thread : threads_.threads) {
     if (thread->traced.by == tracer) let_go(*thread);
   }
 }

@@ -11,13 +11,13 @@
 #include <cstdint>
 #include <optional>
 
-#include "engine/run.h"
+#include "engine/run/guest_memory.h"
 
 namespace zs::engine {
 
 class SharedTracing {
  public:
-  explicit SharedTracing(Run& run) : run_(run) {}
+  SharedTracing(GuestMemory& memory, ThreadSet& threads) : memory_(memory), threads_(threads) {}
 
   /// ptrace(2) with its own arguments; nullopt: not of a thread in this memory, the kernel's business.
   std::optional<long> ptrace(const long (&a)[6]);
@@ -35,7 +35,8 @@ class SharedTracing {
   long read_set(const Thread& thread, std::uint64_t type, std::uint64_t iovec_at);
   long put(std::uint64_t address, const void* data, std::size_t size);
 
-  Run& run_;
+  GuestMemory& memory_;
+  ThreadSet& threads_;
   bool told_ = false;
 };
 

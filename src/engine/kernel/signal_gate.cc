@@ -22,23 +22,23 @@ void queue_to_thread(std::int32_t pid, std::int32_t tid, int signal, const sigin
 
 bool SignalGate::hold() { return change(~std::uint64_t{0}); }
 
-void SignalGate::settle() { change(run_.thread->mask_in_force() & ~kSynchronousSignals); }
+void SignalGate::settle() { change(threads_.thread->mask_in_force() & ~kSynchronousSignals); }
 
 bool SignalGate::change(std::uint64_t mask) {
-  if (set_kernel_mask(mask, run_.thread->pending) != 0) return false;
-  run_.thread->takes_faults = (mask & kSynchronousSignals) == 0;
+  if (set_kernel_mask(mask, threads_.thread->pending) != 0) return false;
+  threads_.thread->takes_faults = (mask & kSynchronousSignals) == 0;
   return true;
 }
 
 void SignalGate::give_back_signal() {
-  Thread& thread = *run_.thread;
+  Thread& thread = *threads_.thread;
   queue_to_thread(thread.process->pid, thread.id.tid, thread.pending_signal, thread.pending_info);
   thread.pending.fetch_and(~kSlotFull);
   settle();
 }
 
 void SignalGate::give_back_sent() {
-  Thread& thread = *run_.thread;
+  Thread& thread = *threads_.thread;
   for (int signal = 1; signal <= kSignals; ++signal) {
     if ((thread.sent.load() & signal_bit(signal)) == 0) continue;
     queue_to_thread(thread.process->pid, thread.id.tid, signal, thread.sent_info[signal]);
@@ -47,11 +47,11 @@ void SignalGate::give_back_sent() {
 }
 
 void SignalGate::queue_for_next_image() {
-  Thread& taker = *run_.thread;
+  Thread& taker = *threads_.thread;
   give_back_sent();
-  if (run_.threads.size() == 1) return;
+  if (threads_.threads.size() == 1) return;
   std::atomic_ref(taker.process->exec_tid).store(taker.id.tid);
-  for (const auto& other : run_.threads) {
+  for (const auto& other : threads_.threads) {
     if (other.get() == &taker || other->process != taker.process) continue;
     if ((other->pending.fetch_and(~kSlotFull) & kSlotFull) == 0) continue;
     queue_to_thread(taker.process->pid, taker.id.tid, other->pending_signal, other->pending_info);
@@ -59,9 +59,9 @@ void SignalGate::queue_for_next_image() {
 }
 
 void SignalGate::let_others_take_signals() {
-  Thread& taker = *run_.thread;
+  Thread& taker = *threads_.thread;
   if (std::atomic_ref(taker.process->exec_tid).exchange(0) == 0) return;
-  for (const auto& other : run_.threads) {
+  for (const auto& other : threads_.threads) {
     // Its gate may be closed, its slot empty: it looks, and settles its mask.
     if (other.get() != &taker && other->process == taker.process) other->pending.fetch_or(kSentWaits);
   }

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "engine/run.h"
+#include "engine/run/thread_set.h"
 
 namespace zs::engine {
 
@@ -17,7 +17,7 @@ void queue_to_thread(std::int32_t pid, std::int32_t tid, int signal, const sigin
 
 class SignalGate {
  public:
-  explicit SignalGate(Run& run) : run_(run) {}
+  explicit SignalGate(ThreadSet& threads) : threads_(threads) {}
 
   /// Closes the gate: from here on the kernel keeps every signal, and the slot is empty. Open it with settle().
   /// false: a signal waits already, nothing was changed, and its handler must run first.
@@ -39,7 +39,7 @@ class SignalGate {
   void let_others_take_signals();
 
  private:
-  Run& run_;
+  ThreadSet& threads_;
 };
 
 }  // namespace zs::engine

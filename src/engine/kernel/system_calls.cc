@@ -32,10 +32,10 @@ bool has_vsyscalls() {
 
 SystemCalls::SystemCalls(GuestKernel& kernel)
     : kernel_(kernel),
-      hidden_memory_(kernel.run),
-      hidden_(kernel.run),
-      in_shown_ids_(kernel.run, *this),
-      in_virtual_time_(kernel.run, kernel.clock, in_shown_ids_) {}
+      hidden_memory_(kernel.memory, kernel.thread_set),
+      hidden_(kernel.memory, kernel.thread_set, kernel.run.config),
+      in_shown_ids_(kernel.memory, kernel.thread_set, *this),
+      in_virtual_time_(kernel.memory, kernel.thread_set, kernel.clock, in_shown_ids_) {}
 
 void SystemCalls::handle(const Exit& exit) {
   Run& run = kernel_.run;
@@ -107,7 +107,7 @@ void SystemCalls::handle(const Exit& exit) {
 Outcome SystemCalls::call_by_interrupt(const CallArguments& made, std::uint64_t pc) {
   if (made.number == kRefusedInterrupt) kernel_.emulation.refuse(pc);
   const bool of_segment = made.number == kSetSegment || made.number == kGetSegment;
-  return of_segment ? Outcome{call_about_segment(kernel_.run, made.number, made.a[0])} : call(made);
+  return of_segment ? Outcome{call_about_segment(kernel_.memory, made.number, made.a[0])} : call(made);
 }
 
 Outcome SystemCalls::call(const CallArguments& made) {
@@ -126,7 +126,7 @@ Outcome SystemCalls::answer(const CallArguments& made) {
   if (replaced == nullptr) return answer_shown(made);
   if (replaced->known()) return {*replaced->known()};
   const Outcome outcome = answer_shown({made.number, replaced->arguments()});
-  replaced->give_back(kernel_.run, outcome.result);
+  replaced->give_back(kernel_.memory, outcome.result);
   return outcome;
 }
 
@@ -140,7 +140,7 @@ Outcome SystemCalls::answer_shown(const CallArguments& made) {
   }
   if (kernel_.run.config.virtual_time) {
     if (const auto answer = kernel_.virtual_answers.answer(made.number, made.a)) return {*answer};
-  } else if (const auto answer = answer_from_vdso(kernel_.run, made.number, made.a)) {
+  } else if (const auto answer = answer_from_vdso(kernel_.memory, made.number, made.a)) {
     return {*answer};
   }
   return {kernel_.host.call(made)};

@@ -372,9 +372,9 @@ void Threads::be_unrecorded() {
   run.untouched_entries.close();
   parts_.cache.stop();
   // The numbers stay ours: what the program does with one of them is refused.
-  raw_syscall(SYS_close_range, run.config.first_private_fd, run.executable_fd() - 1, 0);
+  raw_syscall(SYS_close_range, run.config.first_private_fd, run.config.executable_fd() - 1, 0);
   const RoomForDescriptors room;
-  occupy_descriptors(run.config.first_private_fd, run.executable_fd(), run.executable_fd());
+  occupy_descriptors(run.config.first_private_fd, run.config.executable_fd(), run.config.executable_fd());
 }
 
 void Threads::exit_thread(int status) {
@@ -382,7 +382,7 @@ void Threads::exit_thread(int status) {
   Thread& thread = *run.thread;
   if (run.threads.size() == 1) keep_translations();
   run.lock.let_go(thread);  // until the kernel has ended it, others can still ask
-  leave_robust_list(run, thread);
+  leave_robust_list(parts_.memory, parts_.thread_set, thread);
   parts_.recorded.forget(thread);
   if (run.threads.size() == 1 || thread.process->vfork_child)
     parts_.process_turns.end(thread.process->seat, thread.id.pid);

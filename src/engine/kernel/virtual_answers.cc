@@ -39,7 +39,7 @@ long VirtualAnswers::write_random(std::uint64_t address, std::uint64_t size) {
   while (done < size) {
     const std::uint64_t now = std::min<std::uint64_t>(size - done, sizeof words);
     for (std::size_t i = 0; 8 * i < now; ++i) words[i] = clock_.random();
-    const std::uint64_t wrote = run_.write(address + done, words.data(), now);
+    const std::uint64_t wrote = memory_.write(address + done, words.data(), now);
     done += wrote;
     if (wrote != now) break;
   }
@@ -48,7 +48,8 @@ long VirtualAnswers::write_random(std::uint64_t address, std::uint64_t size) {
 
 std::optional<long> VirtualAnswers::answer(long number, const long (&a)[6]) {
   const auto out = [&](long address, const auto& value) {
-    return run_.write(static_cast<std::uint64_t>(address), &value, sizeof value) == sizeof value ? 0L : long{-EFAULT};
+    return memory_.write(static_cast<std::uint64_t>(address), &value, sizeof value) == sizeof value ? 0L
+                                                                                                    : long{-EFAULT};
   };
   switch (number) {
     case SYS_clock_gettime: {

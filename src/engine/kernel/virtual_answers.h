@@ -6,13 +6,13 @@
 #include <optional>
 
 #include "engine/kernel/virtual_clock.h"
-#include "engine/run.h"
+#include "engine/run/guest_memory.h"
 
 namespace zs::engine {
 
 class VirtualAnswers {
  public:
-  VirtualAnswers(Run& run, VirtualClock& clock) : run_(run), clock_(clock) {}
+  VirtualAnswers(GuestMemory& memory, VirtualClock& clock) : memory_(memory), clock_(clock) {}
 
   /// nullopt: the kernel's business.
   std::optional<long> answer(long number, const long (&a)[6]);
@@ -21,7 +21,7 @@ class VirtualAnswers {
   long write_random(std::uint64_t address, std::uint64_t size);
 
  private:
-  Run& run_;
+  GuestMemory& memory_;
   VirtualClock& clock_;
 };
 

@@ -82,7 +82,7 @@ std::int64_t shown_by(clockid_t clock, std::uint64_t now) {
 Outcome VirtualCalls::answer(const CallArguments& made) {
   const auto& [number, a] = made;
   const Call& call = call_of(number);
-  run_.thread->limit_of_wait = -1;
+  threads_.thread->limit_of_wait = -1;
   const bool waits = call.limit.unit != TimeUnit::None && is_limited(number, a);
   long asked[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
   if (number == SYS_statx && (a[3] & STATX_ATIME) != 0) asked[3] |= STATX_MTIME;
@@ -118,7 +118,7 @@ Outcome VirtualCalls::wait(const Call& call, const CallArguments& made) {
     const auto at = reinterpret_cast<std::uint64_t>(until.data());
     lend_to_call({at, at + sizeof until});
   }
-  run_.thread->limit_of_wait = limit;
+  threads_.thread->limit_of_wait = limit;
   const std::int64_t host_began = host_time(CLOCK_MONOTONIC);
   const Outcome outcome = next_.answer({call.number, changed});
   lend_to_call({});
@@ -128,7 +128,7 @@ Outcome VirtualCalls::wait(const Call& call, const CallArguments& made) {
     clock_.reach(began + static_cast<std::uint64_t>(host_time(CLOCK_MONOTONIC) - host_began));
   if (call.limit.told && given) {
     const TwoWords left = outcome.result == call.limit.when_over ? TwoWords{} : *given;
-    run_.write(place, left.data(), sizeof left);
+    memory_.write(place, left.data(), sizeof left);
   }
   return outcome;
 }
@@ -138,16 +138,16 @@ void VirtualCalls::hide_host(long number, const long (&a)[6], long result) {
   if (const auto at = status_argument(number)) {
     const auto place = static_cast<std::uint64_t>(a[*at]);
     const auto status = read_guest_value<struct stat>(place);
-    if (status) run_.write(place + offsetof(struct stat, st_atim), &status->st_mtim, sizeof status->st_mtim);
+    if (status) memory_.write(place + offsetof(struct stat, st_atim), &status->st_mtim, sizeof status->st_mtim);
   } else if (number == SYS_statx) {
     const auto place = static_cast<std::uint64_t>(a[4]);
     const auto status = read_guest_value<struct statx>(place);
-    if (status) run_.write(place + offsetof(struct statx, stx_atime), &status->stx_mtime, sizeof status->stx_mtime);
+    if (status) memory_.write(place + offsetof(struct statx, stx_atime), &status->stx_mtime, sizeof status->stx_mtime);
   } else if (const auto used = usage_argument(number); used && a[*used] != 0) {
     // No child: nothing was written.
     constexpr std::array<std::byte, sizeof(rusage)> kNothing{};
     if (number != SYS_wait4 || result > 0)
-      run_.write(static_cast<std::uint64_t>(a[*used]), kNothing.data(), kNothing.size());
+      memory_.write(static_cast<std::uint64_t>(a[*used]), kNothing.data(), kNothing.size());
   } else if (number == SYS_sysinfo) {
     auto machine = read_guest_value<struct sysinfo>(static_cast<std::uint64_t>(a[0]));
     if (!machine) return;
@@ -157,11 +157,11 @@ void VirtualCalls::hide_host(long number, const long (&a)[6], long result) {
     machine->sharedram = machine->bufferram = 0;
     machine->freeswap = machine->totalswap;
     machine->procs = 1;
-    run_.write(static_cast<std::uint64_t>(a[0]), &*machine, sizeof *machine);
+    memory_.write(static_cast<std::uint64_t>(a[0]), &*machine, sizeof *machine);
   } else if (number == SYS_clock_gettime && a[0] < 0) {
     constexpr long kKind = 7, kDevice = 3;  // source: Linux, posix-timers.h, CPUCLOCK_CLOCK_MASK, CLOCKFD
     const TwoWords now = timespec_of(static_cast<std::int64_t>(clock_.look()));
-    if ((a[0] & kKind) != kDevice) run_.write(static_cast<std::uint64_t>(a[1]), now.data(), sizeof now);
+    if ((a[0] & kKind) != kDevice) memory_.write(static_cast<std::uint64_t>(a[1]), now.data(), sizeof now);
   }
 }
 

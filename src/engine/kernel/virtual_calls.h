@@ -20,7 +20,7 @@
 #include "engine/kernel/call.h"
 #include "engine/kernel/call_table.h"
 #include "engine/kernel/virtual_clock.h"
-#include "engine/run.h"
+#include "engine/run/guest_memory.h"
 
 namespace zs::engine {
 
@@ -31,7 +31,8 @@ std::int64_t shown_by(clockid_t clock, std::uint64_t now);
 
 class VirtualCalls final : public AnswersCalls {
  public:
-  VirtualCalls(Run& run, VirtualClock& clock, AnswersCalls& next) : run_(run), clock_(clock), next_(next) {}
+  VirtualCalls(GuestMemory& memory, ThreadSet& threads, VirtualClock& clock, AnswersCalls& next)
+      : memory_(memory), threads_(threads), clock_(clock), next_(next) {}
 
   Outcome answer(const CallArguments& made) override;
 
@@ -39,7 +40,8 @@ class VirtualCalls final : public AnswersCalls {
   Outcome wait(const Call& call, const CallArguments& made);
   void hide_host(long number, const long (&a)[6], long result);
 
-  Run& run_;
+  GuestMemory& memory_;
+  ThreadSet& threads_;
   VirtualClock& clock_;
   AnswersCalls& next_;
 };
