@@ -133,7 +133,7 @@ TEST_F(DispatcherTest, AFaultInTheMiddleOfABlockIsTheProgramsAtItsInstruction) {
   EXPECT_EQ(counter(0), 1U) << "before it";
   EXPECT_EQ(run_.gpr(kRdi), static_cast<std::uint64_t>(SIGSEGV));
   EXPECT_LT(run_.gpr(kRsp), sp);
-  EXPECT_EQ(frame().uc.context.registers[REG_RIP], Pages::pc(kStores) + 2);
+  EXPECT_EQ(top_of_stack<SignalFrame>().uc.context.registers[REG_RIP], Pages::pc(kStores) + 2);
   EXPECT_FALSE(fault.present);
 }
 
@@ -176,7 +176,7 @@ TEST_F(DispatcherTest, ABreakpointIsToldBehindIt) {
   leave(end_of(made(kTraps)));
   expect_entry(leave_for(ExitReason::Unlinked), kHandler);
   EXPECT_EQ(run_.gpr(kRdi), static_cast<std::uint64_t>(SIGTRAP));
-  EXPECT_EQ(frame().uc.context.registers[REG_RIP], Pages::pc(kTraps) + 1);
+  EXPECT_EQ(top_of_stack<SignalFrame>().uc.context.registers[REG_RIP], Pages::pc(kTraps) + 1);
 }
 
 TEST_F(DispatcherTest, CodeThatIsNotThereIsAFault) {
@@ -184,8 +184,8 @@ TEST_F(DispatcherTest, CodeThatIsNotThereIsAFault) {
   run_.thread->pc = Pages::pc(kPages);
   leave(end_of(made(kPages)));
   expect_entry(leave_for(ExitReason::Unlinked), kHandler);
-  EXPECT_EQ(frame().info.si_addr, reinterpret_cast<void*>(Pages::pc(kPages)));
-  EXPECT_EQ(frame().info.si_code, SEGV_MAPERR);
+  EXPECT_EQ(top_of_stack<SignalFrame>().info.si_addr, reinterpret_cast<void*>(Pages::pc(kPages)));
+  EXPECT_EQ(top_of_stack<SignalFrame>().info.si_code, SEGV_MAPERR);
 }
 
 TEST_F(DispatcherTest, ASignalThatWaitsIsDeliveredBeforeAnythingRuns) {

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "engine/account/accountant.h"
-#include "engine/kernel/signal_frame.h"
 #include "engine/raw_syscall.h"
 #include "engine/run.h"
 #include "engine/translate/reserved_addresses.h"
@@ -50,7 +49,7 @@ class Heard final : public Observer {
   void forked(const ThreadIdentity& /*child*/, bool /*thread*/) override {}
   void in_forked_child() override {}
   void renamed(const ThreadIdentity& /*who*/, const std::string& /*comm*/, bool /*exec*/) override {}
-  void mapped(const ThreadIdentity& /*who*/, const Mapping& /*mapping*/) override {}
+  void mapped(const ThreadIdentity& /*who*/, const Mapping& mapping) override { mappings.push_back(mapping); }
   void flush(const ThreadIdentity& /*who*/) override { ++flushes; }
   void notice(const std::string& text) override { notices.push_back(text); }
   void refused(const std::string& /*text*/) override {}
@@ -82,6 +81,7 @@ class Heard final : public Observer {
   std::vector<Visit> visits;
   std::vector<arch::RegisterFile> registers_at_probes;
   std::vector<std::string> notices, for_next_image;
+  std::vector<Mapping> mappings;
   int flushes = 0, started = 0, exited = 0;  // threads
 };
 
@@ -144,11 +144,12 @@ class RunTest : public testing::Test {
     run_.context.trace_pointer = run_.trace_start = run_.trace().begin();
   }
 
-  /// Of the handler that begins.
-  SignalFrame frame() const {
-    SignalFrame frame;
-    std::memcpy(&frame, reinterpret_cast<const void*>(run_.gpr(kRsp)), sizeof frame);
-    return frame;
+  /// What lies where the stack pointer is.
+  template <typename T>
+  T top_of_stack() const {
+    T top;
+    std::memcpy(&top, reinterpret_cast<const void*>(run_.gpr(kRsp)), sizeof top);
+    return top;
   }
 
   const BlockStore& blocks() const { return run_.translator->blocks(); }

@@ -37,7 +37,7 @@ class SignalFramesTest : public RunTest {
     info.si_signo = signal;
     EXPECT_TRUE(frames_.push(signal, info,
                              {.handler = kHandler, .flags = flags | kSaRestorer, .restorer = 0x99, .mask = 0}, fault));
-    return frame();
+    return top_of_stack<SignalFrame>();
   }
   void change(const SignalFrame& frame) { std::memcpy(reinterpret_cast<void*>(run_.gpr(kRsp)), &frame, sizeof frame); }
   /// RET of the handler, and rt_sigreturn.

@@ -102,7 +102,8 @@ TEST_F(SignalsTest, WhileItWaitsInSigsuspendItsTemporaryMaskDecides) {
   signals().deliver_waiting();
   EXPECT_TRUE(handler_began(SIGUSR1));
   EXPECT_EQ(run_.thread->mask, signal_bit(SIGHUP) | signal_bit(SIGUSR1)) << "what the handler's mask builds on";
-  EXPECT_EQ(frame().uc.mask, signal_bit(SIGUSR1) | signal_bit(SIGUSR2)) << "what its return restores";
+  EXPECT_EQ(top_of_stack<SignalFrame>().uc.mask, signal_bit(SIGUSR1) | signal_bit(SIGUSR2))
+      << "what its return restores";
   EXPECT_FALSE(run_.thread->has_temporary_mask);
 }
 
@@ -126,7 +127,7 @@ TEST_F(SignalsTest, TheMaskOfAWaitThatASignalEndsLastsUntilTheHandlerBegins) {
   signals().deliver_waiting();
   EXPECT_TRUE(handler_began(SIGUSR1));
   EXPECT_EQ(run_.thread->mask, signal_bit(SIGHUP) | signal_bit(SIGUSR1));
-  EXPECT_EQ(frame().uc.mask, signal_bit(SIGUSR1));
+  EXPECT_EQ(top_of_stack<SignalFrame>().uc.mask, signal_bit(SIGUSR1));
 }
 
 TEST_F(SignalsTest, OfAWaitThatHasAResultTheCallSaysWhetherItsMaskLasts) {
@@ -277,7 +278,8 @@ TEST_F(SignalsTest, OfAPageFaultItIsToldWhatIsThere) {
     run_.gpr(kRsp) = reinterpret_cast<std::uint64_t>(stack_.data() + stack_.size());
     run_.thread->mask = 0;
     signals().raise_page_fault(address, reach);
-    return std::pair<int, std::uint64_t>{frame().info.si_code, frame().uc.context.err};
+    return std::pair<int, std::uint64_t>{top_of_stack<SignalFrame>().info.si_code,
+                                         top_of_stack<SignalFrame>().uc.context.err};
   };
   EXPECT_EQ(code_of(Pages::kFirst, Reach::Fetches), (std::pair<int, std::uint64_t>{SEGV_MAPERR, 4 | 16}));
   ASSERT_EQ(run_.map.mmap(Pages::kFirst, kPageSize, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
