@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "engine/kernel/call_table.h"
 #include "engine/memory/copy_code.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
@@ -64,18 +65,7 @@ void AwaitedMemory::wait_for_operands() {
 }
 
 void AwaitedMemory::wait_for_arguments(long number, const long (&a)[6]) {
-  if (awaited_.empty()) return;
-  switch (number) {  // an address there is none to read from
-    case SYS_mmap:
-    case SYS_munmap:
-    case SYS_mremap:
-    case SYS_mprotect:
-    case SYS_pkey_mprotect:
-    case SYS_madvise:
-    case SYS_brk:
-    case SYS_ioctl: return;
-    default: break;
-  }
+  if (awaited_.empty() || call_of(number).has(kOnlyNames)) return;
   for (const long argument : a) {
     const auto at = static_cast<std::uint64_t>(argument);
     if (contains(at)) touch_without_lock({at, at + 1}, false);

@@ -4,6 +4,7 @@
 #include <linux/aio_abi.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
@@ -14,6 +15,7 @@
 
 #include "engine/kernel/call_handlers.h"
 #include "engine/memory/guest_access.h"
+#include "engine/raw_syscall.h"
 
 namespace zs::engine {
 namespace {
@@ -63,21 +65,21 @@ using Masked = MaskInCall::Form;
 constexpr Call kCalls[] = {
     {.number = 0, .name = "read", .traits = kMayWait | kReadsFile | kDescriptor1 | kReadsFaults, .waits = Waits::Input, .written = {sized(1, 2)}},
     {.number = 1, .name = "write", .traits = kWritesFile | kDescriptor1 | kPointer2, .waits = Waits::Output},
-    {.number = 2, .name = "open", .path = 0},
+    {.number = 2, .name = "open", .traits = kOpens, .path = 0},
     {.number = 3, .name = "close", .traits = kQuick | kDescriptor1},
-    {.number = 4, .name = "stat", .traits = kQuick, .path = 0, .written = {bytes(1, 144)}},
-    {.number = 5, .name = "fstat", .traits = kQuick | kDescriptor1, .written = {bytes(1, 144)}},
-    {.number = 6, .name = "lstat", .traits = kQuick, .path = 0, .written = {bytes(1, 144)}},
+    {.number = 4, .name = "stat", .traits = kTellsStatus | kQuick, .path = 0, .written = {bytes(1, 144)}},
+    {.number = 5, .name = "fstat", .traits = kTellsStatus | kQuick | kDescriptor1, .written = {bytes(1, 144)}},
+    {.number = 6, .name = "lstat", .traits = kTellsStatus | kQuick, .path = 0, .written = {bytes(1, 144)}},
     {.number = 7, .name = "poll", .traits = kMayWait, .waits = Waits::Poll, .limit = {2, TimeUnit::Milliseconds, false, 0}, .written = {array(0, 1, 8)}, .descriptors = polled(0, 1)},
     {.number = 8, .name = "lseek", .traits = kQuick | kDescriptor1},
-    {.number = 9, .name = "mmap", .handler = calls::mmap, .traits = kDescriptor5},
-    {.number = 10, .name = "mprotect", .handler = calls::mprotect},
-    {.number = 11, .name = "munmap", .handler = calls::munmap},
-    {.number = 12, .name = "brk", .handler = calls::brk},
+    {.number = 9, .name = "mmap", .handler = calls::mmap, .traits = kOnlyNames | kDescriptor5},
+    {.number = 10, .name = "mprotect", .handler = calls::mprotect, .traits = kOnlyNames},
+    {.number = 11, .name = "munmap", .handler = calls::munmap, .traits = kOnlyNames},
+    {.number = 12, .name = "brk", .handler = calls::brk, .traits = kOnlyNames},
     {.number = 13, .name = "rt_sigaction", .handler = calls::rt_sigaction, .traits = kPointer2 | kPointer3},
     {.number = 14, .name = "rt_sigprocmask", .handler = calls::rt_sigprocmask, .traits = kPointer2 | kPointer3},
     {.number = 15, .name = "rt_sigreturn", .handler = calls::rt_sigreturn, .traits = kEndsImage},
-    {.number = 16, .name = "ioctl", .handler = calls::ioctl, .traits = kDescriptor1, .command = 1, .written = {bytes(2, 4096)}},
+    {.number = 16, .name = "ioctl", .handler = calls::ioctl, .traits = kOnlyNames | kDescriptor1, .command = 1, .written = {bytes(2, 4096)}},
     {.number = 17, .name = "pread64", .traits = kReadsFile | kDescriptor1, .written = {sized(1, 2)}},
     {.number = 18, .name = "pwrite64", .traits = kWritesFile | kDescriptor1},
     {.number = 19, .name = "readv", .traits = kMayWait | kReadsFile | kDescriptor1 | kReadsFaults, .waits = Waits::Input, .written = {vectors(1, 2)}},
@@ -86,10 +88,10 @@ constexpr Call kCalls[] = {
     {.number = 22, .name = "pipe", .traits = kQuick, .written = {bytes(0, 8)}},
     {.number = 23, .name = "select", .traits = kMayWait, .waits = Waits::Poll, .limit = {4, TimeUnit::Timeval, true, 0}, .written = {bytes(1, 128), bytes(2, 128), bytes(3, 128), bytes(4, 16)}, .descriptors = of_form(Found::Sets, 1, 0)},
     {.number = 24, .name = "sched_yield", .handler = calls::sched_yield},
-    {.number = 25, .name = "mremap", .handler = calls::mremap},
+    {.number = 25, .name = "mremap", .handler = calls::mremap, .traits = kOnlyNames},
     {.number = 26, .name = "msync", .handler = calls::msync, .traits = kPointer1},
     {.number = 27, .name = "mincore", .traits = kQuick | kPointer1, .written = {sized(2, 1)}},
-    {.number = 28, .name = "madvise", .handler = calls::madvise},
+    {.number = 28, .name = "madvise", .handler = calls::madvise, .traits = kOnlyNames},
     {.number = 29, .name = "shmget", .traits = kQuick},
     {.number = 30, .name = "shmat", .handler = calls::shmat},
     {.number = 31, .name = "shmctl", .written = {bytes(2, 256)}},
@@ -150,7 +152,7 @@ constexpr Call kCalls[] = {
     {.number = 86, .name = "link", .traits = kQuick | kPointer1 | kPointer2},
     {.number = 87, .name = "unlink", .traits = kQuick | kPointer1},
     {.number = 88, .name = "symlink", .traits = kQuick | kPointer1 | kPointer2},
-    {.number = 89, .name = "readlink", .traits = kQuick, .path = 0, .written = {sized(1, 2)}},
+    {.number = 89, .name = "readlink", .traits = kReadsLink | kQuick, .path = 0, .written = {sized(1, 2)}},
     {.number = 90, .name = "chmod", .traits = kQuick, .path = 0},
     {.number = 91, .name = "fchmod", .traits = kQuick | kDescriptor1},
     {.number = 92, .name = "chown", .traits = kQuick, .path = 0},
@@ -318,17 +320,17 @@ constexpr Call kCalls[] = {
     {.number = 254, .name = "inotify_add_watch", .traits = kQuick | kDescriptor1, .path = 1},
     {.number = 255, .name = "inotify_rm_watch", .traits = kQuick | kDescriptor1},
     {.number = 256, .name = "migrate_pages", .traits = kId1 | kPointer3 | kPointer4},
-    {.number = 257, .name = "openat", .traits = kDescriptor1, .path = 1},
+    {.number = 257, .name = "openat", .traits = kOpens | kDescriptor1, .path = 1},
     {.number = 258, .name = "mkdirat", .traits = kQuick | kDescriptor1 | kPointer2},
     {.number = 259, .name = "mknodat", .traits = kQuick | kDescriptor1 | kPointer2},
     {.number = 260, .name = "fchownat", .traits = kQuick | kDescriptor1, .path = 1},
     {.number = 261, .name = "futimesat", .traits = kQuick | kDescriptor1 | kPointer3, .path = 1},
-    {.number = 262, .name = "newfstatat", .traits = kQuick | kDescriptor1, .path = 1, .written = {bytes(2, 144)}},
+    {.number = 262, .name = "newfstatat", .traits = kTellsStatus | kQuick | kDescriptor1, .path = 1, .written = {bytes(2, 144)}},
     {.number = 263, .name = "unlinkat", .traits = kQuick | kDescriptor1 | kPointer2},
     {.number = 264, .name = "renameat", .traits = kQuick | kDescriptor1 | kDescriptor3 | kPointer2 | kPointer4},
     {.number = 265, .name = "linkat", .traits = kQuick | kDescriptor1 | kDescriptor3 | kPointer2 | kPointer4},
     {.number = 266, .name = "symlinkat", .traits = kQuick | kDescriptor2 | kPointer1 | kPointer3},
-    {.number = 267, .name = "readlinkat", .traits = kQuick | kDescriptor1, .path = 1, .written = {sized(2, 3)}},
+    {.number = 267, .name = "readlinkat", .traits = kReadsLink | kQuick | kDescriptor1, .path = 1, .written = {sized(2, 3)}},
     {.number = 268, .name = "fchmodat", .traits = kQuick | kDescriptor1, .path = 1},
     {.number = 269, .name = "faccessat", .traits = kQuick | kDescriptor1, .path = 1},
     {.number = 270, .name = "pselect6", .handler = calls::masked_wait, .traits = kMayWait | kPointer6, .waits = Waits::Poll, .limit = {4, TimeUnit::Timespec, true, 0}, .mask = {5, Masked::Pair}, .written = {bytes(1, 128), bytes(2, 128), bytes(3, 128), bytes(4, 16)}, .descriptors = of_form(Found::Sets, 1, 0)},
@@ -390,7 +392,7 @@ constexpr Call kCalls[] = {
     {.number = 326, .name = "copy_file_range", .traits = kDescriptor1 | kDescriptor3, .written = {bytes(1, 8), bytes(3, 8)}},
     {.number = 327, .name = "preadv2", .traits = kMayWait | kReadsFile | kDescriptor1, .waits = Waits::Input, .written = {vectors(1, 2)}},
     {.number = 328, .name = "pwritev2", .traits = kWritesFile | kDescriptor1 | kPointer2, .waits = Waits::Output, .read = vectors(1, 2)},
-    {.number = 329, .name = "pkey_mprotect", .handler = calls::mprotect},
+    {.number = 329, .name = "pkey_mprotect", .handler = calls::mprotect, .traits = kOnlyNames},
     {.number = 330, .name = "pkey_alloc", .handler = calls::pkey_alloc, .traits = kQuick},
     {.number = 331, .name = "pkey_free", .handler = calls::pkey_free, .traits = kQuick},
     {.number = 332, .name = "statx", .traits = kQuick | kDescriptor1, .path = 1, .written = {bytes(4, 256)}},
@@ -456,7 +458,7 @@ static_assert(is_sorted_by_number());
 constexpr std::uint32_t found_pointers(const Call& call) {
   // What their arguments are depends on a command, and keys and words of another process look like addresses.
   if (call.number == SYS_keyctl || call.number == SYS_ptrace) return 0;
-  std::uint32_t found = call.traits / kPointer1;
+  std::uint32_t found = call.traits / kPointer1 & (2 * kPointer6 / kPointer1 - 1);
   const auto add = [&found](int argument) { found |= 1U << argument; };
   for (const WrittenMemory& written : call.written) {
     if (written.form != Form::None) add(written.argument);
@@ -533,6 +535,12 @@ class Pieces {
 
 const Call& call_of(long number) {
   return static_cast<std::uint64_t>(number) < kRows.size() ? *kRows[static_cast<std::size_t>(number)] : kUnknownCall;
+}
+
+mode_t mode_of_opened(const Call& call, const long (&a)[6]) {
+  struct stat about {};
+  const long folder = call.path == 0 ? AT_FDCWD : a[0];
+  return is_error(raw_syscall(SYS_newfstatat, folder, a[call.path], &about, 0)) ? 0 : about.st_mode;
 }
 
 std::uint32_t pointers_of(const Call& call) {

@@ -3,6 +3,8 @@
 // source: Linux, arch/x86/entry/syscalls/syscall_64.tbl, and the manual page of each call.
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -41,6 +43,10 @@ enum CallTrait : std::uint32_t {
   kPointer4 = 1u << 20,
   kPointer5 = 1u << 21,
   kPointer6 = 1u << 22,
+  kOpens = 1u << 23,        // a file by its path; the argument behind that is the flags
+  kReadsLink = 1u << 24,    // at its path, into the argument behind that, which has a size behind it
+  kTellsStatus = 1u << 25,  // of a file: `written` is a struct stat
+  kOnlyNames = 1u << 26,    // its arguments may be addresses, but none that it reads from
 };
 
 /// Whom it may wait for, where processes take turns (turn_calls.cc). Elsewhere: it cannot be tried beforehand whether
@@ -132,6 +138,9 @@ struct Call {
 
 /// A number that no row has: a row without a name, which says nothing.
 const Call& call_of(long number);
+
+/// What a call with kOpens opens, as stat tells it; 0: there is no such file.
+mode_t mode_of_opened(const Call& call, const long (&arguments)[6]);
 
 /// A bit for each argument that is an address at which the kernel reads or writes.
 std::uint32_t pointers_of(const Call& call);

@@ -63,14 +63,12 @@ void CodeFiles::note_shorter_file(long number, const long (&a)[6], long result) 
   if (is_error(result)) return;
   struct stat about {};
   long found = -1;
+  const Call& call = call_of(number);
+  if (call.has(kOpens) && (a[call.path + 1] & O_TRUNC) != 0) found = raw_syscall(SYS_fstat, result, &about);
   switch (number) {
     case SYS_ftruncate: found = raw_syscall(SYS_fstat, a[0], &about); break;
     case SYS_truncate: found = raw_syscall(SYS_stat, a[0], &about); break;
     case SYS_creat: found = raw_syscall(SYS_fstat, result, &about); break;
-    case SYS_open:
-    case SYS_openat:
-      if ((a[number == SYS_open ? 1 : 2] & O_TRUNC) != 0) found = raw_syscall(SYS_fstat, result, &about);
-      break;
     default: break;
   }
   if (found == 0) code_of_file_changes(about);
@@ -80,15 +78,10 @@ void CodeFiles::note_shorter_file(long number, const long (&a)[6], long result) 
 void CodeFiles::note_file_opened_for_writing(long number, const long (&a)[6], long result) {
   if (is_error(result)) return;
   long flags = O_RDONLY;
-  switch (number) {
-    case SYS_open: flags = a[1]; break;
-    case SYS_openat: flags = a[2]; break;
-    case SYS_openat2:
-      flags = static_cast<long>(read_guest_value<std::uint64_t>(static_cast<std::uint64_t>(a[2])).value_or(0));
-      break;
-    case SYS_creat: flags = O_WRONLY; break;
-    default: return;
-  }
+  if (const Call& call = call_of(number); call.has(kOpens)) flags = a[call.path + 1];
+  if (number == SYS_openat2)
+    flags = static_cast<long>(read_guest_value<std::uint64_t>(static_cast<std::uint64_t>(a[2])).value_or(0));
+  if (number == SYS_creat) flags = O_WRONLY;
   struct stat about {};
   if ((flags & O_ACCMODE) == O_RDONLY || raw_syscall(SYS_fstat, result, &about) != 0 || !S_ISREG(about.st_mode)) return;
   written_.opened(about);

@@ -58,11 +58,9 @@ bool may_wait(const Call& call, const long (&a)[6]) {
 bool HostKernel::keeps_turn(long number, const long (&a)[6]) const {
   const Call& call = call_of(number);
   if (is_quick(call, a)) return true;
-  if (number == SYS_open || number == SYS_openat) {
-    struct stat about {};
-    const long found =
-        number == SYS_open ? raw_syscall(SYS_stat, a[0], &about) : raw_syscall(SYS_newfstatat, a[0], a[1], &about, 0);
-    return is_error(found) || S_ISREG(about.st_mode) || S_ISDIR(about.st_mode);
+  if (call.has(kOpens)) {
+    const mode_t mode = mode_of_opened(call, a);
+    return mode == 0 || S_ISREG(mode) || S_ISDIR(mode);
   }
   const bool few_bytes = (number == SYS_write || number == SYS_sendto) && a[2] >= 0 && a[2] <= PIPE_BUF;
   return (call.traits & (kReadsFile | kWritesFile)) != 0 &&

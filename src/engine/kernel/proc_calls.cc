@@ -47,7 +47,8 @@ bool follows_links(long number, const long (&a)[6]) {
 }  // namespace
 
 std::optional<long> ProcCalls::call_on_path(long number, const long (&a)[6]) {
-  const int path_at = call_of(number).path;
+  const Call& call = call_of(number);
+  const int path_at = call.path;
   if (path_at < 0) return std::nullopt;
   const auto path_pointer = static_cast<std::uint64_t>(a[path_at]);
   char start[6];
@@ -61,8 +62,8 @@ std::optional<long> ProcCalls::call_on_path(long number, const long (&a)[6]) {
     const auto fd = own_descriptor_file("/proc/self/fd/" + path.substr(std::strlen(kDeviceFolder)), 0);
     return fd && run_.config.hides_descriptor(*fd) ? std::optional<long>(-ENOENT) : std::nullopt;
   }
-  const bool opens = number == SYS_open || number == SYS_openat || number == SYS_openat2;
-  const bool links = number == SYS_readlink || number == SYS_readlinkat;
+  const bool opens = call.has(kOpens) || number == SYS_openat2;
+  const bool links = call.has(kReadsLink);
   if (opens && path.ends_with("/status")) {
     turns_.let_go_of_processors();
     run_.lock.hold_nobody();  // Cpus_allowed, which it may read at any time from now on
@@ -102,15 +103,15 @@ std::optional<long> ProcCalls::call_on_path(long number, const long (&a)[6]) {
     }
     case ProcAnswer::Kind::Content: {
       if (!opens) return std::nullopt;
-      std::uint64_t flags = static_cast<std::uint64_t>(number == SYS_open ? a[1] : a[2]);
+      auto flags = static_cast<std::uint64_t>(a[path_at + 1]);
       if (number == SYS_openat2) flags = read_guest_value<std::uint64_t>(static_cast<std::uint64_t>(a[2])).value_or(0);
       const bool maps = own_proc_file(path, run_.ids.shown(run_.thread->process->pid)) == ProcFile::Maps;
       return open_content(answer->text, static_cast<int>(flags), maps ? kMapsContent : kOtherContent);
     }
     case ProcAnswer::Kind::Path: {
       if (links) {
-        const auto size = static_cast<std::int64_t>(number == SYS_readlink ? a[2] : a[3]);
-        const auto out = static_cast<std::uint64_t>(number == SYS_readlink ? a[1] : a[2]);
+        const auto size = static_cast<std::int64_t>(a[path_at + 2]);
+        const auto out = static_cast<std::uint64_t>(a[path_at + 1]);
         if (size <= 0) return -EINVAL;
         const std::size_t length = std::min<std::size_t>(answer->text.size(), static_cast<std::size_t>(size));
         return run_.write(out, answer->text.data(), length) == length ? static_cast<long>(length) : -EFAULT;

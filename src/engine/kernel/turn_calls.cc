@@ -25,17 +25,10 @@
 namespace zs::engine {
 namespace {
 
-bool is_fifo(long number, const long (&a)[6]) {
-  struct stat about {};
-  const long found =
-      number == SYS_open ? raw_syscall(SYS_stat, a[0], &about) : raw_syscall(SYS_newfstatat, a[0], a[1], &about, 0);
-  return !is_error(found) && S_ISFIFO(about.st_mode);
-}
-
 Waits waits_for(long number, const long (&a)[6]) {
+  const Call& call = call_of(number);
+  if (call.has(kOpens)) return S_ISFIFO(mode_of_opened(call, a)) ? Waits::Elsewhere : Waits::Never;
   switch (number) {
-    case SYS_open:
-    case SYS_openat: return is_fifo(number, a) ? Waits::Elsewhere : Waits::Never;
     case SYS_fcntl: return a[1] == F_SETLKW || a[1] == F_OFD_SETLKW ? Waits::Elsewhere : Waits::Never;
     case SYS_flock: return (a[1] & LOCK_NB) == 0 ? Waits::Elsewhere : Waits::Never;
     case SYS_futex: {
@@ -46,7 +39,7 @@ Waits waits_for(long number, const long (&a)[6]) {
     }
     default: break;
   }
-  return call_of(number).waits;
+  return call.waits;
 }
 
 /// Whether a call on the descriptor may wait: not if it is a file, or was opened so.

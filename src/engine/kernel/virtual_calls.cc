@@ -53,17 +53,7 @@ std::int64_t host_time(clockid_t clock) {
   return now[0] * kBillion + now[1];
 }
 
-/// Which argument points at where the call writes that kind of answer; none: it does not.
-std::optional<int> status_argument(long number) {
-  switch (number) {
-    case SYS_stat:
-    case SYS_lstat:
-    case SYS_fstat: return 1;
-    case SYS_newfstatat: return 2;
-    default: return std::nullopt;
-  }
-}
-
+/// Which argument points at where the call writes what was used; none: it does not.
 std::optional<int> usage_argument(long number) {
   switch (number) {
     case SYS_getrusage: return 1;
@@ -135,8 +125,8 @@ Outcome VirtualCalls::wait(const Call& call, const CallArguments& made) {
 
 // Of a call that went well: what it wrote of the host.
 void VirtualCalls::hide_host(long number, const long (&a)[6], long result) {
-  if (const auto at = status_argument(number)) {
-    const auto place = static_cast<std::uint64_t>(a[*at]);
+  if (const Call& call = call_of(number); call.has(kTellsStatus)) {
+    const auto place = static_cast<std::uint64_t>(a[call.written[0].argument]);
     const auto status = read_guest_value<struct stat>(place);
     if (status) memory_.write(place + offsetof(struct stat, st_atim), &status->st_mtim, sizeof status->st_mtim);
   } else if (number == SYS_statx) {
