@@ -2,6 +2,7 @@
 #include <linux/mman.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 
 #include "engine/kernel/call_handlers.h"
@@ -12,47 +13,61 @@
 
 namespace zs::engine::calls {
 
-Outcome mmap(GuestKernel& kernel, const CallArguments& made) {
-  const long result = kernel.run.map.mmap(made.u(0), made.u(1), made.i32(2), made.i32(3), made.i32(4), made.u(5));
+namespace {
+
+/// What a call has done to the program's mappings, if it went well.
+struct Changes {
+  AddressRange gone = {}, replaced = {};  // what was mapped there is not any more
+  AddressRange seen = {};                 // what is mapped there is new, or may be executed now
+  AddressRange sized = {};                // shall have large pages, or none
+  bool large = false;
+};
+
+constexpr AddressRange range_at(std::uint64_t start, std::uint64_t size) { return {start, start + size}; }
+
+/// The result of such a call, of which all hear that know the program's memory by address.
+Outcome changed(GuestKernel& kernel, long result, const Changes& changes) {
   kernel.code.forget_mapping();
   if (is_error(result)) return {result};
-  if ((made.i32(3) & MAP_FIXED) != 0) kernel.accountant.core.unmapped(made.u(0), made.u(1));
-  if ((made.i32(3) & MAP_HUGETLB) != 0)
-    kernel.accountant.core.large_pages(static_cast<std::uint64_t>(result), made.u(1), true);
-  kernel.mappings.report(static_cast<std::uint64_t>(result), made.u(1));
+  CoreFeeder& core = kernel.accountant.core;
+  for (const AddressRange& range : {changes.gone, changes.replaced}) {
+    if (!range.empty()) core.unmapped(range.start, range.size());
+  }
+  if (!changes.sized.empty()) core.large_pages(changes.sized.start, changes.sized.size(), changes.large);
+  if (!changes.seen.empty()) kernel.mappings.report(changes.seen.start, changes.seen.size());
   return {result};
 }
 
+}  // namespace
+
+Outcome mmap(GuestKernel& kernel, const CallArguments& made) {
+  const long result = kernel.memory.map.mmap(made.u(0), made.u(1), made.i32(2), made.i32(3), made.i32(4), made.u(5));
+  Changes changes{.seen = range_at(static_cast<std::uint64_t>(result), made.u(1))};
+  if ((made.i32(3) & MAP_FIXED) != 0) changes.gone = changes.seen;
+  if ((made.i32(3) & MAP_HUGETLB) != 0) changes.sized = changes.seen, changes.large = true;
+  return changed(kernel, result, changes);
+}
+
 Outcome munmap(GuestKernel& kernel, const CallArguments& made) {
-  kernel.code.forget_mapping();
-  const long result = kernel.run.map.munmap(made.u(0), made.u(1));
-  if (result == 0) kernel.accountant.core.unmapped(made.u(0), made.u(1));
-  return {result};
+  return changed(kernel, kernel.memory.map.munmap(made.u(0), made.u(1)), {.gone = range_at(made.u(0), made.u(1))});
 }
 
 Outcome mremap(GuestKernel& kernel, const CallArguments& made) {
   const std::uint64_t at = made.u(0), size = made.u(1), new_size = made.u(2);
-  const long result = kernel.run.map.mremap(at, size, new_size, made.i32(3), made.u(4));
-  kernel.code.forget_mapping();
-  if (is_error(result)) return {result};
-  CoreFeeder& core = kernel.accountant.core;
+  const long result = kernel.memory.map.mremap(at, size, new_size, made.i32(3), made.u(4));
   const auto moved_to = static_cast<std::uint64_t>(result);
-  if (moved_to != at)
-    core.unmapped(at, size);
-  else if (new_size < size)
-    core.unmapped(at + new_size, size - new_size);
-  if ((made.i32(3) & MREMAP_FIXED) != 0) core.unmapped(moved_to, new_size);
-  kernel.mappings.report(moved_to, new_size);
-  return {result};
+  Changes changes{.seen = range_at(moved_to, new_size)};
+  changes.gone = {moved_to == at ? at + new_size : at, at + size};
+  if ((made.i32(3) & MREMAP_FIXED) != 0) changes.replaced = changes.seen;
+  return changed(kernel, result, changes);
 }
 
 Outcome mprotect(GuestKernel& kernel, const CallArguments& made) {
-  const long result = made.number == SYS_mprotect
-                          ? kernel.run.map.mprotect(made.u(0), made.u(1), made.i32(2))
-                          : kernel.run.map.pkey_mprotect(made.u(0), made.u(1), made.i32(2), made.i32(3));
-  kernel.code.forget_mapping();
-  if (result == 0 && (made.i32(2) & PROT_EXEC) != 0) kernel.mappings.report(made.u(0), made.u(1));
-  return {result};
+  GuestMap& map = kernel.memory.map;
+  const long result = made.number == SYS_mprotect ? map.mprotect(made.u(0), made.u(1), made.i32(2))
+                                                  : map.pkey_mprotect(made.u(0), made.u(1), made.i32(2), made.i32(3));
+  const bool executes = (made.i32(2) & PROT_EXEC) != 0;
+  return changed(kernel, result, {.seen = executes ? range_at(made.u(0), made.u(1)) : AddressRange{}});
 }
 
 Outcome pkey_alloc(GuestKernel& kernel, const CallArguments& made) {
@@ -69,49 +84,47 @@ Outcome pkey_free(GuestKernel& kernel, const CallArguments& made) {
 }
 
 Outcome madvise(GuestKernel& kernel, const CallArguments& made) {
-  const long result = kernel.run.map.madvise(made.u(0), made.u(1), made.i32(2));
+  const long result = kernel.memory.map.madvise(made.u(0), made.u(1), made.i32(2));
   const bool large = made.i32(2) == MADV_HUGEPAGE;
-  if (result == 0 && (large || made.i32(2) == MADV_NOHUGEPAGE))
-    kernel.accountant.core.large_pages(made.u(0), made.u(1), large);
-  return {result};
+  if (!large && made.i32(2) != MADV_NOHUGEPAGE) return {result};
+  return changed(kernel, result, {.sized = range_at(made.u(0), made.u(1)), .large = large});
 }
 
 Outcome msync(GuestKernel& kernel, const CallArguments& made) {
-  return {kernel.run.map.msync(made.u(0), made.u(1), made.i32(2))};
+  return {kernel.memory.map.msync(made.u(0), made.u(1), made.i32(2))};
 }
 
 Outcome brk(GuestKernel& kernel, const CallArguments& made) {
-  GuestMap& map = kernel.run.map;
+  GuestMap& map = kernel.memory.map;
   const std::uint64_t before = map.brk_end();
   const long result = map.brk(made.u(0));
-  if (map.brk_end() < before) kernel.accountant.core.unmapped(map.brk_end(), before - map.brk_end());
-  const std::uint64_t grown = page_up(before);  // the kernel tells perf of new pages, too
-  if (map.brk_end() > grown) kernel.mappings.report(grown, map.brk_end() - grown);
-  return {result};
+  // The kernel tells perf of new pages, too.
+  return changed(kernel, result, {.gone = {map.brk_end(), before}, .seen = {page_up(before), map.brk_end()}});
 }
 
 Outcome shmat(GuestKernel& kernel, const CallArguments& made) {
-  return {kernel.run.map.shmat(made.i32(0), made.u(1), made.i32(2))};
+  const long result = kernel.memory.map.shmat(made.i32(0), made.u(1), made.i32(2));
+  const GuestMapping* const attached = kernel.memory.map.mappings().find(static_cast<std::uint64_t>(result));
+  Changes changes;
+  if (!is_error(result) && attached != nullptr) changes.seen = attached->range();
+  if ((made.i32(2) & SHM_REMAP) != 0) changes.replaced = changes.seen;
+  return changed(kernel, result, changes);
 }
 
 Outcome shmdt(GuestKernel& kernel, const CallArguments& made) {
-  const GuestMapping* const attached = kernel.run.map.mappings().find(made.u(0));
+  const GuestMapping* const attached = kernel.memory.map.mappings().find(made.u(0));
   const AddressRange range = attached == nullptr ? AddressRange{} : attached->range();
-  const long result = kernel.run.map.shmdt(made.u(0));
-  if (result == 0) kernel.accountant.core.unmapped(range.start, range.size());
-  return {result};
+  return changed(kernel, kernel.memory.map.shmdt(made.u(0)), {.gone = range});
 }
 
 Outcome remap_file_pages(GuestKernel& kernel, const CallArguments& made) {
-  const long result = kernel.run.map.remap_file_pages(made.u(0), made.u(1), made.i32(2), made.u(3), made.i32(4));
-  kernel.code.forget_mapping();
-  if (result == 0) kernel.accountant.core.unmapped(made.u(0), made.u(1));
-  return {result};
+  const long result = kernel.memory.map.remap_file_pages(made.u(0), made.u(1), made.i32(2), made.u(3), made.i32(4));
+  return changed(kernel, result, {.replaced = range_at(made.u(0), made.u(1))});
 }
 
-Outcome mlockall(GuestKernel& kernel, const CallArguments& made) { return {kernel.run.map.mlockall(made.i32(0))}; }
+Outcome mlockall(GuestKernel& kernel, const CallArguments& made) { return {kernel.memory.map.mlockall(made.i32(0))}; }
 
-Outcome munlockall(GuestKernel& kernel, const CallArguments&) { return {kernel.run.map.munlockall()}; }
+Outcome munlockall(GuestKernel& kernel, const CallArguments&) { return {kernel.memory.map.munlockall()}; }
 
 // Of the limits on memory the program has its own (MemoryLimits). That of its stack is the kernel's, too.
 Outcome limits(GuestKernel& kernel, const CallArguments& made) {
