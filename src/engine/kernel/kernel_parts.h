@@ -45,14 +45,14 @@ struct KernelParts {
   CodeEntry entry{run};
   SignalEntry signal_entry{run, entry};
   SignalGate gate{thread_set};
-  SignalFrames frames{run};
+  SignalFrames frames{memory, thread_set, run.context};
   RecordedThreads recorded{memory, thread_set, accountant};
   Signals signals{run, gate, frames, recorded, process_turns};
   ThreadStacks stacks;
   ThreadTurns turns{run, accountant, entry, code, recorded, stacks};
   AwaitedMemory awaited{run, accountant, turns};
   Futexes futexes{memory, thread_set, run.config, accountant.core, turns};
-  TurnCalls turn_calls{run, process_turns};
+  TurnCalls turn_calls{memory, run.counting, process_turns};
   HostKernel host{memory, thread_set, turns, turn_calls, awaited, code_files};
   SharedTracing tracing{memory, thread_set};
 };

@@ -128,9 +128,9 @@ Outcome munlockall(GuestKernel& kernel, const CallArguments&) { return {kernel.m
 
 // Of the limits on memory the program has its own (MemoryLimits). That of its stack is the kernel's, too.
 Outcome limits(GuestKernel& kernel, const CallArguments& made) {
-  Run& run = kernel.run;
+  Process& caller = *kernel.thread_set.thread->process;
   const bool by_id = made.number == SYS_prlimit64;
-  const bool own = !by_id || made.a[0] == 0 || made.a[0] == run.thread->process->pid;
+  const bool own = !by_id || made.a[0] == 0 || made.a[0] == caller.pid;
   const int resource = made.i32(by_id ? 1 : 0);
   const std::uint64_t given = made.u(by_id ? 2 : 1), old = made.u(by_id ? 3 : 1);
   const bool sets = by_id ? given != 0 : made.number == SYS_setrlimit;
@@ -138,18 +138,18 @@ Outcome limits(GuestKernel& kernel, const CallArguments& made) {
   if (!own || !MemoryLimits::covers(resource)) {
     const long result = kernel.host.call(made);
     if (result == 0 && own && resource == RLIMIT_STACK && sets) {
-      if (const auto limit = read_guest_value<std::uint64_t>(given)) run.map.set_stack_limit(*limit);
+      if (const auto limit = read_guest_value<std::uint64_t>(given)) kernel.memory.map.set_stack_limit(*limit);
     }
     return {result};
   }
-  MemoryLimits& limits = run.thread->process->limits;
+  MemoryLimits& limits = caller.limits;
   const rlimit before = limits.of(resource);
   if (sets) {
     const auto wanted = read_guest_value<rlimit>(given);
     if (!wanted) return {-EFAULT};
     if (const long result = limits.set(resource, *wanted); result != 0) return {result};
   }
-  return {!tells || run.write(old, &before, sizeof before) == sizeof before ? 0 : -EFAULT};
+  return {!tells || kernel.memory.write(old, &before, sizeof before) == sizeof before ? 0 : -EFAULT};
 }
 
 }  // namespace zs::engine::calls

@@ -43,16 +43,16 @@ long change(stack_t& alternate, const stack_t& wanted) {
 }  // namespace
 
 bool SignalFrames::on_alternate_stack(std::uint64_t sp) const {
-  const stack_t& alternate = run_.thread->alternate;
+  const stack_t& alternate = threads_.thread->alternate;
   return (alternate.ss_flags & (SS_DISABLE | kAutodisarm)) == 0 && lies_in(alternate, sp);
 }
 
 KernelUcontext SignalFrames::saved_registers() const {
   KernelUcontext uc{};
   uc.flags = 7;  // UC_FP_XSTATE | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS
-  for (unsigned reg = 0; reg < 16; ++reg) uc.context.registers[kSavedAt[reg]] = run_.context.gpr[reg];
-  uc.context.registers[REG_RIP] = run_.thread->pc;
-  uc.context.registers[REG_EFL] = run_.context.flags | (run_.thread->traps ? kTrapFlag : 0);
+  for (unsigned reg = 0; reg < 16; ++reg) uc.context.registers[kSavedAt[reg]] = context_.gpr[reg];
+  uc.context.registers[REG_RIP] = threads_.thread->pc;
+  uc.context.registers[REG_EFL] = context_.flags | (threads_.thread->traps ? kTrapFlag : 0);
   uc.context.cs = 0x33;
   uc.context.ss = 0x2B;
   return uc;
@@ -61,7 +61,7 @@ KernelUcontext SignalFrames::saved_registers() const {
 std::vector<std::byte> SignalFrames::saved_xstate() const {
   const std::uint32_t xsave_size = xsave_bytes();
   std::vector<std::byte> fp(xsave_size + 4);
-  std::memcpy(fp.data(), reinterpret_cast<const std::byte*>(&run_.context) + kXsaveOffset, xsave_size);
+  std::memcpy(fp.data(), reinterpret_cast<const std::byte*>(&context_) + kXsaveOffset, xsave_size);
   // A component in its initial state may not have been written; handlers read the area all the same.
   std::uint64_t components = 0;
   std::memcpy(&components, fp.data() + 512, 8);
@@ -85,12 +85,12 @@ std::vector<std::byte> SignalFrames::saved_xstate() const {
 
 // source: Linux, arch/x86/kernel/signal.c and fpu/signal.c: frame layout and alignment.
 bool SignalFrames::push(int signal, const siginfo_t& info, const KernelSigaction& action, const Fault* fault) {
-  Thread& thread = *run_.thread;
+  Thread& thread = *threads_.thread;
   constexpr std::uint64_t kRedZone = 128;
   if ((action.flags & kSaRestorer) == 0) return false;
-  std::uint64_t sp = run_.gpr(kRsp) - kRedZone;
+  std::uint64_t sp = context_.gpr[kRsp] - kRedZone;
   const bool has_alternate = thread.alternate.ss_size != 0 && (thread.alternate.ss_flags & SS_DISABLE) == 0;
-  const bool nests = on_alternate_stack(run_.gpr(kRsp));
+  const bool nests = on_alternate_stack(context_.gpr[kRsp]);
   const bool enters = (action.flags & SA_ONSTACK) != 0 && has_alternate && !on_alternate_stack(sp);
   if (enters) {
     sp = reinterpret_cast<std::uint64_t>(thread.alternate.ss_sp) + thread.alternate.ss_size;
@@ -118,20 +118,20 @@ bool SignalFrames::push(int signal, const siginfo_t& info, const KernelSigaction
   c.oldmask = thread.mask;
   c.fpstate = fpstate;
   frame.uc.mask = thread.mask;
-  frame.info = run_.ids.shown_info(signal, info);
+  frame.info = threads_.ids.shown_info(signal, info);
 
-  if (run_.write(fpstate, fp.data(), fp.size()) != fp.size()) return false;
-  if (run_.write(sp, &frame, sizeof frame) != sizeof frame) return false;
+  if (memory_.write(fpstate, fp.data(), fp.size()) != fp.size()) return false;
+  if (memory_.write(sp, &frame, sizeof frame) != sizeof frame) return false;
   if (has_alternate && (thread.alternate.ss_flags & kAutodisarm) != 0)
     thread.alternate = stack_t{nullptr, SS_DISABLE, 0};
 
-  run_.gpr(kRdi) = static_cast<std::uint64_t>(signal);
-  run_.gpr(kRsi) = sp + offsetof(SignalFrame, info);
-  run_.gpr(kRdx) = sp + offsetof(SignalFrame, uc);
-  run_.gpr(kRax) = 0;
-  run_.gpr(kRsp) = sp;
+  context_.gpr[kRdi] = static_cast<std::uint64_t>(signal);
+  context_.gpr[kRsi] = sp + offsetof(SignalFrame, info);
+  context_.gpr[kRdx] = sp + offsetof(SignalFrame, uc);
+  context_.gpr[kRax] = 0;
+  context_.gpr[kRsp] = sp;
   thread.pc = action.handler;
-  run_.context.flags &= ~std::uint64_t{0x10400};  // DF, RF
+  context_.flags &= ~std::uint64_t{0x10400};  // DF, RF
   thread.traps = thread.step_traps = false;
   begin_with_fresh_xstate();
   return true;
@@ -140,7 +140,7 @@ bool SignalFrames::push(int signal, const siginfo_t& info, const KernelSigaction
 // Of a handler: that of a new program.
 // source: Linux, arch/x86/kernel/signal.c: handle_signal(), "Ensure the signal handler starts with the new fpu state"
 void SignalFrames::begin_with_fresh_xstate() {
-  auto* const area = reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset;
+  auto* const area = reinterpret_cast<std::byte*>(&context_) + kXsaveOffset;
   constexpr std::uint32_t kInitialMxcsr = 0x1F80;
   std::memset(area + 512, 0, 64);  // XSTATE_BV = 0: initial state
   std::memcpy(area + 24, &kInitialMxcsr, sizeof kInitialMxcsr);
@@ -148,27 +148,27 @@ void SignalFrames::begin_with_fresh_xstate() {
 }
 
 bool SignalFrames::restore() {
-  Thread& thread = *run_.thread;
-  const std::uint64_t at = run_.gpr(kRsp) - 8;
+  Thread& thread = *threads_.thread;
+  const std::uint64_t at = context_.gpr[kRsp] - 8;
   SignalFrame frame;
-  if (run_.read(at, &frame, sizeof frame) != sizeof frame) return false;
+  if (memory_.read(at, &frame, sizeof frame) != sizeof frame) return false;
   const KernelSigcontext& c = frame.uc.context;
-  auto* xsave = reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset;
+  auto* xsave = reinterpret_cast<std::byte*>(&context_) + kXsaveOffset;
   const std::uint32_t xsave_size = xsave_bytes();
   std::vector<std::byte> fp(xsave_size);
   if (c.fpstate == 0) {
     begin_with_fresh_xstate();
   } else {
     FpSoftwareBytes software{};
-    bool extended = run_.read(c.fpstate + kFpSoftwareOffset, &software, sizeof software) == sizeof software &&
+    bool extended = memory_.read(c.fpstate + kFpSoftwareOffset, &software, sizeof software) == sizeof software &&
                     software.magic1 == kFpMagic1 && software.xstate_size <= xsave_size && software.xstate_size >= 576;
     if (extended) {
       std::uint32_t magic2 = 0;
-      extended = run_.read(c.fpstate + software.xstate_size, &magic2, 4) == 4 && magic2 == kFpMagic2;
+      extended = memory_.read(c.fpstate + software.xstate_size, &magic2, 4) == 4 && magic2 == kFpMagic2;
     }
     const std::size_t size = extended ? software.xstate_size : 512;
     std::memcpy(fp.data(), xsave, xsave_size);
-    if (run_.read(c.fpstate, fp.data(), size) != size) return false;
+    if (memory_.read(c.fpstate, fp.data(), size) != size) return false;
     std::uint64_t components = 3;
     if (extended) std::memcpy(&components, fp.data() + 512, 8);
     components &= xsave_mask();
@@ -181,13 +181,13 @@ bool SignalFrames::restore() {
     std::memcpy(fp.data() + 24, &mxcsr, 4);
     std::memcpy(xsave, fp.data(), xsave_size);
   }
-  for (unsigned reg = 0; reg < 16; ++reg) run_.gpr(static_cast<Gpr>(reg)) = c.registers[kSavedAt[reg]];
+  for (unsigned reg = 0; reg < 16; ++reg) context_.gpr[reg] = c.registers[kSavedAt[reg]];
   thread.pc = c.registers[REG_RIP];
   constexpr std::uint64_t kRestorable = 0x50CD5;  // AC OF DF TF SF ZF AF PF CF RF, as FIX_EFLAGS
   thread.traps = (c.registers[REG_EFL] & kTrapFlag) != 0;
-  run_.context.flags = ((run_.context.flags & ~kRestorable) | (c.registers[REG_EFL] & kRestorable)) & ~kTrapFlag;
+  context_.flags = ((context_.flags & ~kRestorable) | (c.registers[REG_EFL] & kRestorable)) & ~kTrapFlag;
   // As sigaltstack would, but that nobody hears why not.
-  if (!on_alternate_stack(run_.gpr(kRsp))) {
+  if (!on_alternate_stack(context_.gpr[kRsp])) {
     change(thread.alternate, {reinterpret_cast<void*>(frame.uc.stack.sp), frame.uc.stack.flags, frame.uc.stack.size});
   }
   thread.mask = frame.uc.mask & ~kNeverBlocked;
@@ -195,8 +195,8 @@ bool SignalFrames::restore() {
 }
 
 long SignalFrames::set_alternate(std::uint64_t stack, std::uint64_t old) {
-  Thread& thread = *run_.thread;
-  const bool on_it = on_alternate_stack(run_.gpr(kRsp));
+  Thread& thread = *threads_.thread;
+  const bool on_it = on_alternate_stack(context_.gpr[kRsp]);
   const stack_t& now = thread.alternate;
   stack_t before;
   std::memset(&before, 0, sizeof before);  // what lies between its members is written, too
@@ -204,12 +204,12 @@ long SignalFrames::set_alternate(std::uint64_t stack, std::uint64_t old) {
   before.ss_size = now.ss_size;
   before.ss_flags = (now.ss_flags & kAutodisarm) | (now.ss_size == 0 ? SS_DISABLE : on_it ? SS_ONSTACK : 0);
   if (stack != 0) {
-    const auto wanted = run_.value_at<stack_t>(stack);
+    const auto wanted = memory_.value_at<stack_t>(stack);
     if (!wanted) return -EFAULT;
     if (on_it) return -EPERM;
     if (const long error = change(thread.alternate, *wanted); error != 0) return error;
   }
-  if (old != 0 && run_.write(old, &before, sizeof before) != sizeof before) return -EFAULT;
+  if (old != 0 && memory_.write(old, &before, sizeof before) != sizeof before) return -EFAULT;
   return 0;
 }
 

@@ -7,13 +7,15 @@
 #include <vector>
 
 #include "engine/kernel/signal_frame.h"
-#include "engine/run.h"
+#include "engine/run/guest_memory.h"
+#include "engine/translate/context.h"
 
 namespace zs::engine {
 
 class SignalFrames {
  public:
-  explicit SignalFrames(Run& run) : run_(run) {}
+  SignalFrames(GuestMemory& memory, ThreadSet& threads, Context& context)
+      : memory_(memory), threads_(threads), context_(context) {}
 
   /// The running thread goes on in the handler. false: the frame cannot be written.
   bool push(int signal, const siginfo_t& info, const KernelSigaction& action, const Fault* fault);
@@ -32,7 +34,9 @@ class SignalFrames {
   void begin_with_fresh_xstate();
   bool restore_xstate(std::uint64_t at);
 
-  Run& run_;
+  GuestMemory& memory_;
+  ThreadSet& threads_;
+  Context& context_;
 };
 
 }  // namespace zs::engine

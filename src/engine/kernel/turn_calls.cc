@@ -191,7 +191,7 @@ long TurnCalls::wait_for_child(Thread& thread, long number, const long (&a)[6]) 
       turns_.going_on(thread.process->seat);
       constexpr std::size_t kWritten = offsetof(siginfo_t, si_status) + sizeof info.si_status;
       if (number == SYS_waitid && result == 0 && a[2] != 0 &&
-          run_.write(static_cast<std::uint64_t>(a[2]), &info, kWritten) != kWritten)
+          memory_.write(static_cast<std::uint64_t>(a[2]), &info, kWritten) != kWritten)
         return -EFAULT;
       return result;
     }
@@ -248,7 +248,7 @@ void TurnCalls::compute(Thread& thread) {
   constexpr std::uint32_t kManyTurns = 200,
                           kManyModelled = 10'000;  // half a second or so; those of a modelled core are short
   Process& process = *thread.process;
-  if (process.seat == 0 || ++process.turns < (run_.counting.models ? kManyModelled : kManyTurns)) return;
+  if (process.seat == 0 || ++process.turns < (counting_.models ? kManyModelled : kManyTurns)) return;
   process.turns = 0;
   turns_.pass(process.seat, false);
 }

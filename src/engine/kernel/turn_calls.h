@@ -7,13 +7,15 @@
 #pragma once
 
 #include "engine/kernel/process_turns.h"
-#include "engine/run.h"
+#include "engine/run/counting_mode.h"
+#include "engine/run/guest_memory.h"
 
 namespace zs::engine {
 
 class TurnCalls {
  public:
-  TurnCalls(Run& run, ProcessTurns& turns) : run_(run), turns_(turns) {}
+  TurnCalls(GuestMemory& memory, const CountingMode& counting, ProcessTurns& turns)
+      : memory_(memory), counting_(counting), turns_(turns) {}
 
   /// Without the engine lock perhaps. returns what the kernel answers, or kInterruptedBeforeStart
   long call(Thread& thread, long number, const long (&a)[6]);
@@ -30,7 +32,8 @@ class TurnCalls {
   bool await_ready(Thread& thread, long fd, short events);
   bool idles(Thread& thread);
 
-  Run& run_;
+  GuestMemory& memory_;
+  const CountingMode& counting_;
   ProcessTurns& turns_;
 };
 
