@@ -180,8 +180,8 @@ Result<void> see_both_rings(const EventSelection& selection, std::vector<session
 /// How often each instruction ran, and each branch was taken.
 Result<void> choose_profile(const Words& words, RecordOptions& out) {
   if (words.run.detail != "auto" && words.run.detail != "exact")
-    return Error{"profile: counts exactly, without a model of the processor's core, which --detail is about",
-                 "leave --detail out; zeroskid stat --detail " + words.run.detail + " has modelled events"};
+    return Error{"profile and --detail " + words.run.detail + " exclude each other: it counts exactly, without a model",
+                 "leave --detail out; stat and record have modelled events"};
   constexpr std::uint64_t kTakenBranches = 0x20C4;  // BR_INST_RETIRED.NEAR_TAKEN, for readers that know numbers alone
   out.config.events = {{.name = "instructions:u", .kind = session::EventKind::RanInstructions, .period = 1},
                        {.name = "taken-branches:u", .kind = session::EventKind::RanBranches, .period = 1, .leader = 1}};

@@ -125,7 +125,9 @@ TEST(DetailChoice, ABudgetIsANumberOfTimesNative) {
   EXPECT_THAT(told("1e9x"), testing::StartsWith("--budget 1e9x: cannot be kept"));
   EXPECT_EQ(refusal({.detail = "sampled", .error = "2%", .budget = "3x"}, "cycles"),
             "--error and --budget exclude each other\nhint: a budget says how sure numbers can become");
-  EXPECT_EQ(refusal({.detail = "sampled", .budget = "3x", .virtual_time = true}, "cycles"),
+  RunOptions virtual_time{.detail = "sampled", .budget = "3x"};
+  virtual_time.virtual_time = true;
+  EXPECT_EQ(refusal(virtual_time, "cycles"),
             "--budget and --virtual-time exclude each other: a budget goes by the clock, and no run repeats\n"
             "hint: --units says how many units are taken, by instructions");
   EXPECT_EQ(refusal({.detail = "complete", .budget = "3x"}, "cycles"),
@@ -194,7 +196,9 @@ TEST(DetailChoice, RefusesToSampleWhatNeedsAllOfIt) {
   EXPECT_EQ(refusal({.detail = "sampled"}, "cycles", "--skid"),
             "--skid and --detail sampled exclude each other: it needs every instruction modelled\n"
             "hint: --detail complete models all of it");
-  EXPECT_EQ(refusal({.detail = "sampled", .precise_only = true}, "cycles"),
+  RunOptions alone{.detail = "sampled"};
+  alone.precise_only = true;
+  EXPECT_EQ(refusal(alone, "cycles"),
             "--precise-only and --detail sampled exclude each other\nhint: --detail complete models all of it");
   EXPECT_EQ(refusal({.detail = "sampled"}, "instructions"),
             "--detail sampled: no event needs the model: all of them are counted exactly\n"
