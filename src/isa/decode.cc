@@ -242,7 +242,8 @@ BranchKind branch_kind(const ZydisDecodedInstruction& raw, const ZydisDecodedOpe
       return raw.mnemonic == ZYDIS_MNEMONIC_INTO || raw.mnemonic == ZYDIS_MNEMONIC_BOUND ? BranchKind::None
                                                                                          : BranchKind::Far;
     case ZYDIS_CATEGORY_SYSCALL:
-    case ZYDIS_CATEGORY_SYSRET: return BranchKind::Far;
+    case ZYDIS_CATEGORY_SYSRET:  // RSM takes back what an interrupt of the processor's own has left
+      return raw.mnemonic == ZYDIS_MNEMONIC_RSM ? BranchKind::None : BranchKind::Far;
     default: return BranchKind::None;
   }
 }
