@@ -9,7 +9,7 @@ namespace {
 constexpr Question kQuestions[] = {
     {"What works here?",          "doctor",                                     ""},
     {"Where does the time go?",   "record PROGRAM; report",                     kSampling},
-    {"How often did a line run?", "profile PROGRAM; annotate",                 ""},
+    {"What ran, and how often?",  "profile PROGRAM; annotate",                  ""},
     {"Which instruction is it?",  "annotate",                                   ""},
     {"How often, exactly?",       "stat -e EVENTS PROGRAM",                     kCounting},
     {"What changed?",             "stat --virtual-time PROGRAM, of both", kCounting},
