@@ -64,7 +64,8 @@ class Sources {
       const auto entered = std::ranges::count_if(source->functions, [](const auto& f) { return f.second.second != 0; });
       text += fmt::format("FNF:{}\nFNH:{}\n", source->functions.size(), entered);
       std::size_t sides = 0, sides_taken = 0;
-      for (const auto& [line, branches] : source->branches) {
+      for (const auto& [number_of_line, branches] : source->branches) {
+        const int line = number_of_line;
         for (std::size_t i = 0; i < branches.size(); ++i) {
           const auto& [taken, not_taken] = branches[i];
           const bool ran = taken + not_taken != 0;
