@@ -131,6 +131,7 @@ bool accesses_nothing(const ZydisDecodedInstruction& raw) {
     case ZYDIS_MNEMONIC_CLFLUSH:
     case ZYDIS_MNEMONIC_CLFLUSHOPT:
     case ZYDIS_MNEMONIC_CLWB:
+    case ZYDIS_MNEMONIC_INVLPG:
     case ZYDIS_MNEMONIC_NOP: return true;
     default: return false;
   }

@@ -2,7 +2,7 @@
 
 namespace zs::cli {
 
-bool has_samples(RecordKind kind) { return kind != RecordKind::Branches && kind != RecordKind::Profile; }
+bool takes_samples(RecordKind kind) { return kind != RecordKind::Branches && kind != RecordKind::Profile; }
 
 bool samples_memory(RecordKind kind) { return kind == RecordKind::Memory || kind == RecordKind::CacheLines; }
 

@@ -14,7 +14,7 @@ std::string name_of(RecordKind kind);
 /// What its help begins with.
 const char* about(RecordKind kind);
 /// Whether counters are sampled: then there are events, periods and fields to choose.
-bool has_samples(RecordKind kind);
+bool takes_samples(RecordKind kind);
 /// Whether loads and stores are, with where their data was.
 bool samples_memory(RecordKind kind);
 

@@ -178,10 +178,7 @@ Result<void> see_both_rings(const EventSelection& selection, std::vector<session
 }
 
 /// How often each instruction ran, and each branch was taken.
-Result<void> choose_profile(const Words& words, RecordOptions& out) {
-  if (words.run.detail != "auto" && words.run.detail != "exact")
-    return Error{"profile and --detail " + words.run.detail + " exclude each other: it counts exactly, without a model",
-                 "leave --detail out; stat and record have modelled events"};
+Result<void> choose_profile(const Words& words, const arch::CpuModel& model, RecordOptions& out) {
   constexpr std::uint64_t kTakenBranches = 0x20C4;  // BR_INST_RETIRED.NEAR_TAKEN, for readers that know numbers alone
   out.config.events = {{.name = "instructions:u", .kind = session::EventKind::RanInstructions, .period = 1},
                        {.name = "taken-branches:u", .kind = session::EventKind::RanBranches, .period = 1, .leader = 1}};
@@ -194,7 +191,10 @@ Result<void> choose_profile(const Words& words, RecordOptions& out) {
                              .period = 1,
                              .precise_ip = 3},
                             {.name = "taken-branches:u", .config = kTakenBranches, .period = 1, .precise_ip = 3}};
-  return {};
+  if (auto detail = choose_detail(words.run, model, out.config, ""); !detail) return detail;
+  if (out.config.detail == session::Detail::Exact) return {};
+  return Error{"profile and --detail " + words.run.detail + " exclude each other: it counts exactly, without a model",
+               "leave --detail out; stat and record have modelled events"};
 }
 
 Result<void> choose_events(const Words& words, const arch::CpuModel& model, RecordOptions& out) {
@@ -327,7 +327,7 @@ Result<void> choose(const Words& words, RecordOptions& out) {
   }
   if (auto branches = choose_branches(words, **model, out); !branches) return branches;
   if (words.kind == RecordKind::Profile) {
-    if (auto possible = choose_profile(words, out); !possible) return possible;
+    if (auto possible = choose_profile(words, **model, out); !possible) return possible;
   } else if (auto events = choose_events(words, **model, out); !events) {
     return events;
   }
@@ -340,7 +340,6 @@ Result<void> choose(const Words& words, RecordOptions& out) {
     if (auto possible = can_log_sharing(out.config); !possible) return possible;
   }
 
-  if (has_samples(words.kind)) out.description.interrupt_registers = profile::perf::kAllGeneralRegisters;
   if (!words.registers.empty()) {
     const auto mask = parse_registers(words.registers);
     if (!mask) return mask.error();
@@ -402,7 +401,7 @@ Result<void> refuse_for_the_kernel(const Words& words, const RecordOptions& opti
 
 /// Where the kernel counts: fills in out.perf_events, and leaves the rest alone.
 Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
-  if (!has_samples(words.kind)) return {};
+  if (!takes_samples(words.kind)) return {};
   const bool memory = samples_memory(words.kind);
   const bool kernel = asks_for_the_kernel(words.back_end);
   std::vector<std::string> events = words.events;
@@ -528,16 +527,16 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   Words words;
   words.kind = kind;
   words.run.t_is_tid = kind != RecordKind::Memory;
-  words.run.has_targets = has_samples(kind);
+  words.run.has_targets = takes_samples(kind);
   if (memory) words.run.least_detail = session::Detail::Full;
-  if (!has_samples(kind)) {
+  if (!takes_samples(kind)) {
     add_trace_options(line, words, options.exports);
   } else {
     add_sample_options(line, words);
   }
   line.group("The recording");
   line.value("-o,--output", options.output, "FILE", "Where to [perf.data; an old one is kept as perf.data.old]");
-  if (has_samples(kind)) {
+  if (takes_samples(kind)) {
     line.number("-m,--mmap-pages", words.ring_pages, 1, "N",
                 "With --pmu=hw: pages of memory for records, on each CPU; a power of two [128]");
   }
@@ -549,13 +548,13 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
     line.number("-S,--snapshot", words.bound.last_branches, 1, "N", "Likewise: the last N branches");
     add_trace_filter_options(line, options.trace_filter);
   }
-  if (has_samples(kind)) {
+  if (takes_samples(kind)) {
     line.number("--ds-records", words.ds_records, 1, "N",
                 "PEBS records per interrupt; always 1 with -F, -b and call chains [64]");
   }
   line.flag("-q,--quiet", options.quiet, "Say nothing but errors");
   line.flag("-v,--verbose", options.verbose, "Say more: interrupts, records");
-  if (has_samples(kind))
+  if (takes_samples(kind))
     add_back_end_options(
         line, words.back_end,
         {.rings_by_thread = true, .t_is_tid = kind != RecordKind::Memory, .kernels_own_events = !memory});
@@ -573,7 +572,7 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
     say(chosen.error());
     return kUsage;
   }
-  if (!has_samples(kind)) {
+  if (!takes_samples(kind)) {
     const std::string recording = options.program.empty() ? options.exports.input.path : options.output;
     options.exports.input.path = recording;
     if (const auto set = choose_formats(words.formats, options.exports); !set) {

@@ -55,22 +55,27 @@ bool write_branches(const TraceExport::File& file, const report::FileBranches& b
   return true;
 }
 
+bool write_lines(const TraceExport::File& file, const report::ExactCounts& counts, const std::string& recording,
+                 bool quiet) {
+  const std::string text = report::lcov_text(counts);
+  if (text.empty()) {
+    say(Error{recording + ": no line of a source file that is here ran",
+              "compile with -g, and leave the sources where they were"});
+    return false;
+  }
+  if (!write_file(file.path, text)) return false;
+  if (!quiet) say("lines, branches and functions -> " + file.path);
+  return true;
+}
+
 int export_profile(const TraceExport& exports, const profile::PerfDataReader& reader, bool quiet) {
+  profile::Symbolizer symbolizer;
+  symbolizer.expect(reader);
+  const report::ExactCounts counts(reader, symbolizer);
+  for (const std::string& remark : symbolizer.remarks()) say(remark);
   for (const TraceExport::File& file : exports.files) {
-    const bool lines = file.format == TraceFormat::Lcov;
-    profile::Symbolizer symbolizer(lines ? profile::Names::Demangled : profile::Names::AsLinked);
-    symbolizer.expect(reader);
-    const report::ExactCounts counts(reader, symbolizer);
-    for (const std::string& remark : symbolizer.remarks()) say(remark);
-    if (lines) {
-      const std::string text = report::lcov_text(counts);
-      if (text.empty()) {
-        say(Error{reader.name() + ": no line of a source file that is here ran",
-                  "compile with -g, and leave the sources where they were"});
-        return kToolFailed;
-      }
-      if (!write_file(file.path, text)) return kToolFailed;
-      if (!quiet) say("lines, branches and functions -> " + file.path);
+    if (file.format == TraceFormat::Lcov) {
+      if (!write_lines(file, counts, reader.name(), quiet)) return kToolFailed;
       continue;
     }
     const profile::Dso* const dso = dso_meant(exports, counts.spaces(), symbolizer);

@@ -93,13 +93,13 @@ void Accountant::drain(std::optional<std::uint32_t> extra_exit) {
   const std::span<const std::uint64_t> lines = take_notes();
   if (!lines.empty() && run_.thread->core != nullptr) run_.thread->core->accessed(lines);
   const bool models = run_.thread->cpu.core != nullptr;
-  if (run_.counting.counts_paths && run_.thread->cpu.counts_paths)
-    exits.add({.stored = {reinterpret_cast<std::uint32_t*>(start), (end - start) / 4}, .extra = extra_exit});
-  if (!models && (run_.thread->cpu.pmus.empty() || run_.counting.accumulators->size() == 0)) return;
+  const bool counts = !run_.thread->cpu.pmus.empty() && run_.counting.accumulators->size() != 0;
+  if (!models && !counts && !run_.thread->cpu.counts_paths) return;
   if (run_.counting.form == TraceForm::Budget) return probes.count_budget(start, end, probe_notes_);
   if (run_.counting.count_elements) drain_elements();
   const Records records = recorded(start, end, extra_exit);
   if (records.size() == 0) return;
+  if (run_.thread->cpu.counts_paths) exits.add(records);
   if (logged.running()) return logged.count(records.stored);
   probes.count_records(records);
 }
@@ -107,7 +107,7 @@ void Accountant::drain(std::optional<std::uint32_t> extra_exit) {
 void Accountant::count_into(std::uint32_t index, unsigned instructions, std::uint64_t pc) {
   Translator& translator = *run_.translator;
   const Block block = translator.blocks().block(index);
-  if (run_.counting.counts_paths && run_.thread->cpu.counts_paths) exits.add_into(index, instructions);
+  if (run_.thread->cpu.counts_paths) exits.add_into(index, instructions);
   if (run_.counting.splits) {
     if (run_.thread->cpu.core == nullptr) return tally.count_into_and_split(index, instructions);
     return core.count_into_and_split(index, instructions, pc);

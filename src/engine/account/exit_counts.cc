@@ -1,6 +1,7 @@
 #include "engine/account/exit_counts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "arch/retired.h"
 
@@ -9,15 +10,9 @@ namespace zs::engine {
 // ---- while the program runs -----------------------------------------------------------------------------------
 
 ExitCounts::OfThread& ExitCounts::running() {
-  if (running_ != run_.thread || of_running_ == nullptr) {
-    running_ = run_.thread;
-    std::unique_ptr<OfThread>& of_thread = threads_[running_];
-    if (of_thread == nullptr) of_thread = std::make_unique<OfThread>();
-    of_running_ = of_thread.get();
-  }
-  if (of_running_->times.size() < run_.translator->blocks().exits())
-    of_running_->times.resize(run_.translator->blocks().exits());
-  return *of_running_;
+  OfThread& thread = threads_[run_.thread];
+  thread.times.resize(std::max(thread.times.size(), run_.translator->blocks().exits()));
+  return thread;
 }
 
 // Where an exit is indirect, which record came next says where it led. Those are found without a branch: which of many
@@ -66,16 +61,16 @@ void ExitCounts::tell_now_and_then(std::uint64_t fewest) {
 void ExitCounts::add_into(std::uint32_t block, unsigned instructions) {
   OfThread& thread = running();
   const std::span<const Step> steps = steps_of(block, instructions);
-  for (unsigned i = 0; i < instructions && i < steps.size(); ++i) {
-    ++thread.alone[{steps[i].pc, 0}];
-    if (steps[i].taken && steps[i].target != 0) ++thread.alone[{steps[i].pc, steps[i].target}];
+  for (const Step& step : steps.first(instructions)) {
+    ++thread.alone[{step.pc, 0}];
+    if (step.taken) ++thread.alone[{step.pc, step.target}];
   }
 }
 
-void ExitCounts::add_step(std::uint64_t pc, std::uint64_t to) {
+void ExitCounts::add_step(const arch::Retired& retired) {
   OfThread& thread = running();
-  ++thread.alone[{pc, 0}];
-  if (to != 0) ++thread.alone[{pc, to}];
+  ++thread.alone[{retired.ip, 0}];
+  if (retired.taken && retired.branch != arch::BranchKind::Far) ++thread.alone[{retired.ip, retired.next_ip}];
 }
 
 // ---- what is told ---------------------------------------------------------------------------------------------
@@ -87,24 +82,28 @@ std::uint64_t ExitCounts::last_pc(std::uint32_t exit_id) const {
   return block.pc_of(blocks.meta(block, exit.instructions - 1u));
 }
 
-std::vector<ExitCounts::Step> ExitCounts::described(const Path& path) {
-  std::vector<Step> steps;
-  for (const PathStep& step : path.steps) {
-    // What leads into the kernel comes back behind it.
-    const arch::BranchKind kind = step.insn.facts.branch;
-    const bool branch = kind != arch::BranchKind::None && kind != arch::BranchKind::Far;
-    steps.push_back({.pc = step.insn.pc,
-                     .target = step.follow_return != 0 ? step.follow_return : step.insn.target,
-                     .branch = branch,
-                     .taken = branch && step.taken(),
-                     .conditional = kind == arch::BranchKind::Conditional});
+// Where the instructions lie is known of every block; what they are is read again, and code that has changed all the
+// same, behind the program's back, does not fit.
+std::span<const ExitCounts::Step> ExitCounts::steps_of(std::uint32_t index, unsigned instructions) {
+  if (const auto kept = kept_.find(index); kept != kept_.end()) return kept->second;
+  const BlockStore& blocks = run_.translator->blocks();
+  const Block& block = blocks.block(index);
+  const std::span<const PathInsn> path = run_.translator->replay().path_into(block, instructions);
+  steps_.assign(instructions, {});
+  for (unsigned i = 0; i < instructions; ++i) {
+    Step& step = steps_[i];
+    step.pc = block.pc_of(blocks.meta(block, i));
+    if (i >= path.size() || path[i].insn->pc != step.pc) {
+      if (!std::exchange(lost_branches_, true))
+        run_.observer().notice("code changed in a way that cannot be followed: some of its branches are not counted");
+      continue;
+    }
+    const Insn& insn = *path[i].insn;
+    if (insn.facts.branch == arch::BranchKind::Far) continue;
+    step.branch = insn.facts.branch;
+    step.taken = path[i].taken;
+    step.target = path[i].went_to != 0 ? path[i].went_to : insn.target;
   }
-  return steps;
-}
-
-std::span<const ExitCounts::Step> ExitCounts::steps_of(std::uint32_t block, unsigned instructions) {
-  if (const auto kept = kept_.find(block); kept != kept_.end()) return kept->second;
-  steps_ = described(run_.translator->replay().path(run_.translator->blocks().block(block), instructions));
   return steps_;
 }
 
@@ -133,9 +132,8 @@ void ExitCounts::tell_block(const Thread& who, OfThread& thread, std::uint32_t i
     if (times == 0 || exit.instructions == 0) continue;
     on_[exit.instructions - 1u] += times;
     const Step& last = steps[exit.instructions - 1u];
-    const bool leaves = exit.leaves_by_branch() && last.conditional;
-    if (last.branch && exit.kind != ExitKind::Indirect && (leaves ? exit.taken : last.taken))
-      tell(who, last.pc, last.target, times);
+    const bool leaves = exit.leaves_by_branch() && last.branch == arch::BranchKind::Conditional;
+    if (exit.kind != ExitKind::Indirect && (leaves ? exit.taken : last.taken)) tell(who, last.pc, last.target, times);
   }
   std::uint64_t behind = 0;  // went on behind the instruction
   for (unsigned i = longest; i-- != 0;) {
@@ -165,38 +163,39 @@ void ExitCounts::send(const Thread& who) {
 void ExitCounts::end(const Thread& thread) {
   const auto at = threads_.find(&thread);
   if (at == threads_.end()) return;
-  tell_all(thread, *at->second);
+  tell_all(thread, at->second);
   threads_.erase(at);
-  of_running_ = nullptr;
 }
 
 // ---- code changes ---------------------------------------------------------------------------------------------
 
-void ExitCounts::made_of(std::uint32_t block, const Path& path) { kept_[block] = described(path); }
+void ExitCounts::made(std::uint32_t index) {
+  const std::span<const Step> steps = steps_of(index, run_.translator->blocks().block(index).instructions);
+  kept_[index] = {steps.begin(), steps.end()};
+}
 
 void ExitCounts::block_dies(std::uint32_t block) {
-  for (const auto& [who, thread] : threads_) {
-    tell_block(*who, *thread, block);
-    send(*who);
-  }
+  for_each_thread([&](const Thread& who, OfThread& thread) {
+    tell_block(who, thread, block);
+    send(who);
+  });
 }
 
 // Where a file lay there is soon another one perhaps, so everything of it is told while the recording still knows it.
 void ExitCounts::code_changes(std::uint64_t start, std::uint64_t end) {
   const GuestMapping* const mapping = run_.map.mappings().find(start);
   if (mapping != nullptr && mapping->kind == MapKind::File && mapping->end >= end) {
-    for (const auto& [who, thread] : threads_) tell_all(*who, *thread);
-    return;
+    return for_each_thread([this](const Thread& who, OfThread& thread) { tell_all(who, thread); });
   }
   for (std::uint64_t page = start / kPageSize; page <= (end - 1) / kPageSize; ++page)
     run_.translator->blocks().pages().for_each_on(page, [this](std::uint32_t block) { block_dies(block); });
 }
 
 void ExitCounts::all_blocks_die() {
-  for (const auto& [who, thread] : threads_) {
-    tell_all(*who, *thread);
-    thread->times.clear();
-  }
+  for_each_thread([this](const Thread& who, OfThread& thread) {
+    tell_all(who, thread);
+    thread.times.clear();
+  });
   kept_.clear();
 }
 

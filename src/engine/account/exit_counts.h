@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -28,20 +27,17 @@ class ExitCounts final : public CodeHistory {
   void add(const Records& records);
   /// The first `instructions` of a block, which was left behind them by a fault.
   void add_into(std::uint32_t block, unsigned instructions);
-  /// An instruction that ran alone. to: where a taken branch led; 0: it is none
-  void add_step(std::uint64_t pc, std::uint64_t to);
+  /// An instruction that ran alone.
+  void add_step(const arch::Retired& retired);
 
   /// The running thread makes a system call, in which it may be killed.
   void call_begins() { tell_now_and_then(std::uint64_t{1} << 10); }
   /// The thread ends: what it did is told.
   void end(const Thread& thread);
   /// In a new process: what there is was the parent's, which tells it.
-  void forget() {
-    threads_.clear();
-    of_running_ = nullptr;
-  }
+  void forget() { threads_.clear(); }
 
-  void made_of(std::uint32_t block, const Path& path) override;
+  void made(std::uint32_t block) override;
   void code_changes(std::uint64_t start, std::uint64_t end) override;
   void block_dies(std::uint32_t block) override;
   void all_blocks_die() override;
@@ -55,17 +51,24 @@ class ExitCounts final : public CodeHistory {
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> alone;
     std::uint64_t records = 0, told_at = 0;  // so many had come when all was told for the last time
   };
-  /// Of a path, as it was.
+  /// An instruction of a path.
   struct Step {
-    std::uint64_t pc = 0, target = 0;  // of a branch
-    bool branch = false, taken = false, conditional = false;
+    std::uint64_t pc = 0, target = 0;                  // of a branch that is counted
+    arch::BranchKind branch = arch::BranchKind::None;  // which is not Far: that comes back behind it
+    bool taken = false;                                // on the path
   };
   static constexpr std::uint64_t kIndirect = std::uint64_t{1} << 63;  // the exit's target is in `led`
 
   OfThread& running();
+  /// visit(thread, its counts), in the order in which the threads began.
+  template <typename Visit>
+  void for_each_thread(Visit visit) {
+    for (const auto& thread : run_.threads) {
+      if (const auto at = threads_.find(thread.get()); at != threads_.end()) visit(*thread, at->second);
+    }
+  }
   void tell_now_and_then(std::uint64_t fewest);
   std::uint64_t last_pc(std::uint32_t exit) const;
-  static std::vector<Step> described(const Path& path);
   void tell_all(const Thread& who, OfThread& thread);
   void tell_block(const Thread& who, OfThread& thread, std::uint32_t block);
   void tell(const Thread& who, std::uint64_t from, std::uint64_t to, std::uint64_t times);
@@ -73,9 +76,8 @@ class ExitCounts final : public CodeHistory {
   std::span<const Step> steps_of(std::uint32_t block, unsigned instructions);
 
   Run& run_;
-  std::map<const Thread*, std::unique_ptr<OfThread>> threads_;
-  const Thread* running_ = nullptr;
-  OfThread* of_running_ = nullptr;
+  std::map<const Thread*, OfThread> threads_;
+  bool lost_branches_ = false;                                 // which has been said
   std::unordered_map<std::uint32_t, std::vector<Step>> kept_;  // of blocks whose code may change unseen
   std::vector<Step> steps_;                                    // scratch
   std::vector<std::uint32_t> indirect_;                        // likewise: where in the records

@@ -71,6 +71,16 @@ TEST_F(ExitCountsTest, OfABlockThatFaultedItsFirstInstructionsCount) {
   EXPECT_THAT(told(), UnorderedElementsAre(Pair(Pair(at(kPlain, 0), 0), 1), Pair(Pair(at(kPlain, 2), 0), 1)));
 }
 
+TEST_F(ExitCountsTest, WhatIsWantedOfAnInstructionLaterDoesNotShortenThePathThatRan) {
+  leave(end_of(plain_));
+  drain();
+  code_.probes = [](const Insn&) { return Probe{.time = ProbeTime::Before, .stepped = true}; };
+  run_.indirect_target = 0x1234;
+  end();
+  EXPECT_THAT(told(), testing::Contains(Pair(Pair(at(kPlain, 10), 0), 1)));
+  EXPECT_THAT(heard_.notices, IsEmpty());
+}
+
 TEST_F(ExitCountsTest, WhatRanIsToldBeforeItsCodeChanges) {
   leave(side_exit_of(branchy_));
   drain();

@@ -100,11 +100,6 @@ void SingleSteps::retire(bool taken) {
   if (!step.active) return;
   step.active = false;
   const Insn& insn = step.insn;
-  if (run_.thread->cpu.counts_paths) {
-    const bool led = insn.facts.branch != arch::BranchKind::None && insn.facts.branch != arch::BranchKind::Far &&
-                     (insn.facts.branch != arch::BranchKind::Conditional || taken);
-    exits_.add_step(insn.pc, led ? run_.thread->pc : 0);
-  }
   arch::CoreFeed* const core = run_.thread->cpu.core;
   if (core != nullptr && !step.reported_to_core) core_.run_step(taken, run_.thread->pc);
   arch::Retired retired;
@@ -113,6 +108,7 @@ void SingleSteps::retire(bool taken) {
       insn.facts.branch != arch::BranchKind::None && (insn.facts.branch != arch::BranchKind::Conditional || taken);
   retired.ip = insn.pc;
   retired.next_ip = run_.thread->pc;
+  if (run_.thread->cpu.counts_paths) exits_.add_step(retired);
   std::uint64_t elements = 1;
   if (insn.facts.rep_string) {
     const bool count32 = insn.memory_count != 0 && insn.memory[0].address32;

@@ -22,8 +22,6 @@
 
 namespace zs::engine {
 
-struct Path;
-
 /// Where guest instructions come from, and who must hear that code was taken from a page.
 class CodeSource {
  public:
@@ -56,8 +54,8 @@ class WatchedInsns {
 class CodeHistory {
  public:
   virtual ~CodeHistory() = default;
-  /// A block whose code may change without notice.
-  virtual void made_of(std::uint32_t block, const Path& path) = 0;
+  /// A block was made, whose code may change without notice.
+  virtual void made(std::uint32_t block) = 0;
   /// Blocks of code in [start, end) are about to die.
   virtual void code_changes(std::uint64_t start, std::uint64_t end) = 0;
   /// This one is, whose code has changed already.

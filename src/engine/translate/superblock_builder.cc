@@ -124,7 +124,8 @@ inline std::optional<ExitKind> SuperblockBuilder::refusal(PathStep& step) {
   if (walk_.variant == Variant::Quiet && (walk_.unseen || counts_near(insn, false))) return ExitKind::NeedsStep;
   if (walk_.variant != Variant::Step) {
     if (needs_step(insn)) return ExitKind::NeedsStep;
-    if (const Probe probe = source_.probe(insn)) {
+    // Not on a way that was taken: what is wanted now may not have been wanted when its block was made.
+    if (const Probe probe = walk_.again ? Probe{} : source_.probe(insn)) {
       if (path_.steps.size() > 1) return ExitKind::Direct;
       if (probe.stepped || walk_.variant == Variant::Near) return ExitKind::NeedsStep;
       path_.probe = probe.time;

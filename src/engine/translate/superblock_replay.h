@@ -44,13 +44,10 @@ class SuperblockReplay {
   std::span<const std::uint16_t> sums_to(std::uint32_t exit_id);
   std::span<const std::uint16_t> sums_into(std::uint32_t block, unsigned instructions);
 
-  /// The path to an exit, and the first `instructions` of a block's. With TranslationOptions::addresses. Hold until the
-  /// next call of either or until something is translated.
+  /// The path to an exit, and the first `instructions` of a block's, or fewer where its code has changed. Slots are
+  /// those of TranslationOptions::addresses. Hold until the next call of either or until something is translated.
   std::span<const PathInsn> path_to(std::uint32_t exit_id);
   std::span<const PathInsn> path_into(const Block& block, unsigned instructions);
-
-  /// The first `instructions` of the block's path. Holds as path_to() does.
-  const Path& path(const Block& block, unsigned instructions) { return builder_.replay(block, instructions); }
 
   /// The block was just made of `path`, and later the path may be another.
   void keep(std::uint32_t block, const Path& path);

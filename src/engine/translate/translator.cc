@@ -79,9 +79,9 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint3
 
   store_.add(block);
   if (options_.wants_retirements && block.unseen_changes) replay_.keep(index, path);
-  if (options_.history != nullptr && block.unseen_changes) options_.history->made_of(index, path);
   note_pages(path, index);
   linker_.link_end(block, path);
+  if (options_.history != nullptr && block.unseen_changes) options_.history->made(index);
   return store_.block(index);
 }
 

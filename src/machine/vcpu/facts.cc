@@ -38,7 +38,7 @@ std::uint16_t intern_facts(Core& core, const ZydisDecodedInstruction& raw, const
   row.nop = raw.mnemonic == ZYDIS_MNEMONIC_NOP;
   row.prefetch = raw.meta.category == ZYDIS_CATEGORY_PREFETCH;
   row.fence = counts_as_fence(raw.mnemonic);
-  if (!isa::accesses_nothing(raw) && raw.mnemonic != ZYDIS_MNEMONIC_INVLPG) {
+  if (!isa::accesses_nothing(raw)) {
     for (unsigned n = 0; n < raw.operand_count; ++n) {
       const ZydisDecodedOperand& operand = operands[n];
       if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN) continue;

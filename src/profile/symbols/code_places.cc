@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "isa/decode.h"
+#include "profile/symbols/function_code.h"
 
 namespace zs::profile {
 namespace {
@@ -56,17 +56,13 @@ std::string similar(ElfImage& image, const std::string& name) {
 
 /// Whether a jump of these parts leads to `start`; a call is none.
 bool is_jumped_to(ElfImage& image, const std::vector<const Symbol*>& parts, ImageAddress start) {
+  bool jumped_to = false;
   for (const Symbol* const part : parts) {
-    const Bytes code = image.code(part->start, part->size());
-    const std::span<const std::uint8_t> bytes{reinterpret_cast<const std::uint8_t*>(code.data()), code.size()};
-    for (std::size_t at = 0; at < bytes.size();) {
-      const auto insn = isa::decode(value(part->start) + at, bytes.subspan(at), false);
-      if (!insn) break;
-      if (insn->flow != isa::Flow::Call && insn->target == value(start)) return true;
-      at += insn->length;
-    }
+    for_each_insn(image, *part, [&](const isa::Insn& insn) {
+      jumped_to |= insn.flow != isa::Flow::Call && insn.target == value(start);
+    });
   }
-  return false;
+  return jumped_to;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "report/exact/exact_counts.h"
 
-#include <span>
+#include <algorithm>
 
 #include "isa/decode.h"
 
@@ -20,6 +20,7 @@ ExactCounts::ExactCounts(const profile::PerfDataReader& reader, profile::Symboli
       return;
     }
     const profile::Location to = symbolizer.locate(spaces_, sample.pid, sample.address);
+    if (from.dso != nullptr) files_[from.dso].all_taken += sample.period;
     if (from.dso == to.dso && from.dso != nullptr)
       files_[from.dso].taken[{value(from.image_address), value(to.image_address)}] += sample.period;
     else if (to.dso != nullptr)
@@ -27,43 +28,38 @@ ExactCounts::ExactCounts(const profile::PerfDataReader& reader, profile::Symboli
   });
 }
 
-// A stretch is as long as one instruction follows the other as often as it ran itself.
+// A stretch is as long as each instruction follows the one before as often as that ran.
 FileBranches branches_of(const FileCounts& counts, const profile::Dso& dso) {
-  FileBranches found{.dso = &dso, .branches = counts.taken, .entries = counts.came};
-  std::map<std::uint64_t, std::uint64_t> left;  // by branches, from there
-  for (const auto& [ends, times] : counts.taken) left[ends.first] += times;
-  const auto insn_at = [&](std::uint64_t address) {
-    constexpr std::size_t kLongest = 15;
-    const Bytes code = dso.image->code(ImageAddress{address}, kLongest);
-    return isa::decode(address, {reinterpret_cast<const std::uint8_t*>(code.data()), code.size()}, false);
+  using arch::BranchKind;
+  FileBranches found{.dso = &dso, .branches = counts.taken, .entries = counts.came, .taken = counts.all_taken};
+  FileBranches::Pair stretch;                 // that is under way: its first and last instruction
+  std::uint64_t times = 0, on = 0, next = 0;  // how often it ran, and went on to `next`
+  const auto end_stretch = [&] {
+    if (times != 0) found.stretches[stretch] += times;
   };
-  std::uint64_t first = 0, last = 0, behind = 0, on = 0;  // of the stretch: behind it, and how often it went on there
-  for (const auto& [address, times] : counts.times) {
-    const auto insn = insn_at(address);
+  for (const auto& [address, ran] : counts.times) {
+    const Bytes code = dso.image->code(ImageAddress{address}, isa::kLongestInstruction);
+    const auto insn = isa::decode(address, {reinterpret_cast<const std::uint8_t*>(code.data()), code.size()}, false);
     if (!insn) continue;
-    const bool goes_on = address == behind && on == times && last != 0;
-    if (address == behind && on != 0) found.passed[{last, address}] += on;
-    if (!goes_on) {
-      if (last != 0) found.stretches[{first, last}] += counts.times.at(last);
-      first = address;
+    if (address != next || on != ran || on != times) {
+      end_stretch();
+      if (address == next && on != 0) found.passed[{stretch.second, address}] += on;
+      stretch.first = address;
     }
-    last = address;
-    behind = insn->next();
-    const auto gone = left.find(address);
-    on = times - (gone != left.end() ? std::min(gone->second, times) : 0);
-    const bool leaves = insn->flow == isa::Flow::Jump || insn->flow == isa::Flow::IndirectJump ||
-                        insn->flow == isa::Flow::Return || insn->flow == isa::Flow::Call ||
-                        insn->flow == isa::Flow::IndirectCall;
-    if (leaves) on = 0;
-    if (gone == left.end()) continue;
-    found.taken += gone->second;
-    if (insn->flow != isa::Flow::Jump && insn->flow != isa::Flow::IndirectJump &&
-        insn->flow != isa::Flow::ConditionalJump && insn->flow != isa::Flow::CounterJump)
-      continue;
-    for (auto at = counts.taken.lower_bound({address, 0}); at != counts.taken.end() && at->first.first == address; ++at)
-      found.jumps.insert(*at);
+    stretch.second = address;
+    times = ran;
+    next = insn->next();
+    const BranchKind branch = insn->facts.branch;
+    on = branch == BranchKind::None || branch == BranchKind::Conditional || branch == BranchKind::Far ? ran : 0;
+    const bool is_jump =
+        branch == BranchKind::Conditional || branch == BranchKind::RelativeJump || branch == BranchKind::IndirectJump;
+    for (auto at = counts.taken.lower_bound({address, 0}); at != counts.taken.end() && at->first.first == address;
+         ++at) {
+      on -= std::min(on, at->second);
+      if (is_jump) found.jumps.insert(*at);
+    }
   }
-  if (last != 0) found.stretches[{first, last}] += counts.times.at(last);
+  end_stretch();
   return found;
 }
 

@@ -21,6 +21,7 @@ namespace zs::report {
 struct FileCounts {
   std::map<std::uint64_t, std::uint64_t> times;                                  // by instruction
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> taken, came;  // from, to; from other files: 0, to
+  std::uint64_t all_taken = 0;                                                   // with those that led to other files
 };
 
 struct ByNumber {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "profile/perf_data/file_traces.h"
+#include "profile/symbols/function_code.h"
 
 namespace zs::report {
 
@@ -102,17 +103,11 @@ struct Blocks {
 
 Blocks blocks_of(const Symbol& symbol, const FileBranches& file) {
   Blocks blocks;
-  const Bytes code = file.dso->image->code(symbol.start, symbol.size());
-  const std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(code.data()), code.size());
-  for (std::size_t at = 0; at < bytes.size();) {
-    const std::uint64_t address = value(symbol.start) + at;
-    const auto insn = isa::decode(address, bytes.subspan(at), false);
-    if (!insn) break;
-    const bool conditional = insn->flow == Flow::ConditionalJump || insn->flow == Flow::CounterJump;
-    if (conditional || insn->flow == Flow::Jump) blocks.beginnings.insert(insn->target);
-    blocks.instructions.push_back({address, conditional});
-    at += insn->length;
-  }
+  profile::for_each_insn(*file.dso->image, symbol, [&](const isa::Insn& insn) {
+    const bool conditional = insn.flow == Flow::ConditionalJump || insn.flow == Flow::CounterJump;
+    if (conditional || insn.flow == Flow::Jump) blocks.beginnings.insert(insn.target);
+    blocks.instructions.push_back({insn.pc, conditional});
+  });
   for (auto jump = file.jumps.lower_bound({value(symbol.start), 0});
        jump != file.jumps.end() && jump->first.first < value(symbol.end); ++jump) {
     blocks.beginnings.insert(jump->first.second);
@@ -135,25 +130,19 @@ void add_passed_edges(const FileBranches& file, const BoltNames& names,
     const Blocks* const around = blocks_around(call);
     if (around != nullptr && around->beginnings.contains(call.second)) edges[call] += times;
   }
-  for (const auto& [pass, times] : file.passed) {
-    const Blocks* const around = blocks_around(pass);
-    if (around == nullptr) continue;
-    const auto at = std::ranges::lower_bound(around->instructions, pass.first, {}, &Blocks::Place::address);
-    const bool conditional = at != around->instructions.end() && at->address == pass.first && at->conditional;
-    if (conditional || around->beginnings.contains(pass.second)) edges[pass] += times;
-  }
-  for (const auto& [stretch, times] : file.stretches) {
-    if (!file.passed.empty()) break;
-    const Blocks* const around = blocks_around(stretch);
-    if (around == nullptr) continue;
+  const auto add_passed = [&](const FileBranches::Pair& ends, std::uint64_t times) {
+    const Blocks* const around = blocks_around(ends);
+    if (around == nullptr) return;
     const Blocks& blocks = *around;
-    auto at = std::ranges::lower_bound(blocks.instructions, stretch.first, {}, &Blocks::Place::address);
-    for (; at != blocks.instructions.end() && at->address < stretch.second; ++at) {
+    auto at = std::ranges::lower_bound(blocks.instructions, ends.first, {}, &Blocks::Place::address);
+    for (; at != blocks.instructions.end() && at->address < ends.second; ++at) {
       const auto next = std::next(at);
       if (next == blocks.instructions.end()) break;
       if (at->conditional || blocks.beginnings.contains(next->address)) edges[{at->address, next->address}] += times;
     }
-  }
+  };
+  for (const auto& [ends, times] : file.stretches) add_passed(ends, times);
+  for (const auto& [ends, times] : file.passed) add_passed(ends, times);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ struct FileBranches {
   std::map<Pair, std::uint64_t> branches;         // from, to
   std::map<Pair, std::uint64_t> entries;          // from other files: 0, to
   std::map<Pair, std::uint64_t> stretches;        // first and last instruction
-  std::map<Pair, std::uint64_t> passed;           // an instruction and the next, where that is known beside stretches
+  std::map<Pair, std::uint64_t> passed;           // from the end of a stretch on to the next instruction
   std::map<Pair, std::uint64_t> jumps;            // those of `branches` that are neither calls nor returns
   std::map<Pair, std::uint64_t> calls_to_system;  // and to behind them: no branches to optimisers
   std::uint64_t taken = 0;                        // all that left an instruction of the file
