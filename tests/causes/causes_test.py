@@ -94,6 +94,24 @@ class Causes(unittest.TestCase):
                     if program.has_line:
                         self.leads_to(command, guilty)
 
+    def test_threads_that_fight_over_lines_take_as_long_as_in_a_complete_run(self):
+        """Long enough that units would be taken, between which threads would not meet each other."""
+        seed = SEED if SEED is not None else random.SystemRandom().randrange(1 << 32)
+        print(f"causes_test.py --seed {seed}", flush=True)
+        for name in ("false_sharing", "true_sharing"):
+            program = kinds.KINDS[name](random.Random(f"{seed} {name} long"))
+            program.turns *= 40
+            with self.subTest(kind=name, seed=seed), tempfile.TemporaryDirectory() as folder:
+                self.folder = pathlib.Path(folder)
+                self.build(program)
+                rows = []
+                for options in ((), ("--detail", "complete")):
+                    self.zeroskid("stat", "-q", "-j", "-o", "counts", "--virtual-time", *options, "-e", "instructions,cycles", "--", "./program")
+                    rows.append([json.loads(line) for line in (self.folder / "counts").read_text().splitlines()])
+                usual, complete = ([float(row["counter-value"]) for row in run] for run in rows)
+                self.assertGreater(usual[0], 12_000_000, "more than what is modelled in front of units")
+                self.assertLess(abs(usual[1] / complete[1] - 1), 0.1, (usual, complete))
+
 
 if __name__ == "__main__":
     ZEROSKID = str(pathlib.Path(sys.argv[1]).resolve())

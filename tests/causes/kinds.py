@@ -172,7 +172,8 @@ def one_store_port(draw):
     """Stores of one after the other to a few lines in L1D: one a cycle."""
     length = draw.randrange(6, 14)
     turns = turns_of(draw, length)
-    body = "".join(f"  mov [rdi + {64 * (i % 4) + 8 * (i // 4)}], rax # GUILTY\n" for i in range(length))
+    # In one line: each store has the same share, and so may the loop's end.
+    body = "  " + "; ".join(f"mov [rdi + {64 * (i % 4) + 8 * (i // 4)}], rax" for i in range(length)) + " # GUILTY\n"
     return Program(kernel=body, turns=turns, node="Backend_Bound", least=100 * (1 - (length + 2) / (4 * length)) - 15,
                    events={"cycles": near(turns * length, 0.15), "mem_inst_retired.all_stores": (turns * length, turns * length + 100_000)},
                    must_not={"L2_Bound": 2, "L3_Bound": 2, "DRAM_Bound": 10, "L1_Bound": 3})

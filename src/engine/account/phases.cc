@@ -43,10 +43,7 @@ bool Phases::follow() {
   const Phase before = std::exchange(run_.phase, next);
   if ((next == Phase::FastForward) == (before == Phase::FastForward)) return false;
   ++run_.phases_begun;
-  if (before == Phase::FastForward) {
-    const auto any = std::ranges::find_if(run_.threads, [](const auto& thread) { return thread->core != nullptr; });
-    if (any != run_.threads.end()) (*any)->core->skipped(run_.counting.watches_lines);  // their machine is one
-  }
+  if (before == Phase::FastForward) show_cores_again();
   if (run_.has_other()) {
     run_.swap_translations();
   } else {
@@ -60,6 +57,20 @@ bool Phases::follow() {
   if (run_.counting.watches_lines) watch_more();
   if (run_.watched.all() && next == Phase::FastForward && ++stretches_ == arch::kStretchesReportedInFull) watch_less();
   return true;
+}
+
+// Threads that went on without their cores do so at the same time from here on. Their machine is one.
+void Phases::show_cores_again() {
+  std::uint64_t latest = 0;
+  bool any = false;
+  for (const auto& thread : run_.threads) {
+    if (thread->core == nullptr) continue;
+    if (!std::exchange(any, true)) thread->core->skipped(run_.counting.watches_lines);
+    latest = std::max(latest, thread->core->played_until());
+  }
+  for (const auto& thread : run_.threads) {
+    if (thread->core != nullptr) thread->core->wait_until(latest);
+  }
 }
 
 // What the unit showed to ask beyond L2 is translated anew. Their machine is one.

@@ -23,6 +23,7 @@ class Phases {
 
  private:
   void translate_anew();
+  void show_cores_again();
   void watch_more();
   void watch_less();
 

@@ -152,6 +152,8 @@ void SingleSteps::retire(bool taken) {
   const arch::RegisterFile after = run_.registers();
   tally_.retire(retired, after);
   if (probe.time == ProbeTime::After) probes_.reached(insn.pc, before);
+  const bool* const phase_over = run_.thread->cpu.phase_over;
+  if (core != nullptr && phase_over != nullptr && *phase_over) core_.settle_all();
   tally_.take_pmi(after);
 }
 

@@ -176,7 +176,7 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
   const std::uint32_t instructions_per_word = models ? 2 : 8, others_per_word = models ? 1 : 2;
   units.clear();
   arch::SignalSet near_signals;
-  others_are_near = false;
+  unsigned exact_near = 0;
   time_is_near = false;
   for (const pmu::Pmu* pmu : cpu.pmus) {
     for (std::size_t accumulator = 0; accumulator < pmu->accumulators().size(); ++accumulator) {
@@ -193,7 +193,7 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
         if (near) near_signals |= signals_of(meaning);
         units.push_back(near ? per_instruction[units.size()] : 0);
       } else {
-        others_are_near |= near;
+        exact_near += near ? 1 : 0;
         units.push_back(!near ? 0 : counts_instructions(meaning) ? instructions_per_word : others_per_word);
       }
     }
@@ -207,8 +207,10 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
     for (const pmu::Pmu* pmu : cpu.pmus) time_is_near |= nearest_time(*pmu) < kFarAway;
     if (time_is_near) risks |= kRiskAny;
   }
-  // Where a phase ends, the counters have to be up to date.
-  at_once = models && (any_near() || time_is_near || cpu.phase != nullptr);
+  others_are_near = exact_near != 0;
+  // One is the end of a phase, where all cores play what they have (SingleSteps::retire).
+  const unsigned ends_of_phases = cpu.phase != nullptr ? 1 : 0;
+  at_once = models && (near_signals.any() || time_is_near || exact_near > ends_of_phases);
   logs = at_once && (near_signals.any() || (others_are_near && cpu.phase == nullptr)) && !time_is_near &&
          !cpu.stops_at_pmi;
   bool only_instructions = accumulators->any_counted();

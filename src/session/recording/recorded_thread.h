@@ -89,6 +89,11 @@ class RecordedThread final : public PmuClient {
   void begin_unit();
   /// And before it ends.
   void end_unit();
+  /// Core cycles of the unit that is under way, and about how many of them it waited for lines of other cores.
+  struct Waits {
+    std::uint64_t cycles = 0, for_others = 0;
+  };
+  Waits waits_in_unit() const;
   /// With the unit that is under way.
   UnitSums unit_sums();
 
@@ -157,6 +162,7 @@ class RecordedThread final : public PmuClient {
   Unit unit() const;
 
   UnitCounts counts_of_unit();
+  Waits waits() const;
 
   /// How many events each one stands for that the counter of this one sees.
   std::uint64_t weight_of(const PlannedCounter& counter) const;
@@ -200,6 +206,7 @@ class RecordedThread final : public PmuClient {
   ThreadUsage started_with_;
   std::optional<UnitSums> units_;  // of the units that have ended
   UnitCounts unit_start_;          // when the one began that is under way
+  Waits waits_at_start_;           // likewise
   /// What a unit stands for.
   struct Weight {
     std::uint64_t instructions = 1;     // each one of the last unit

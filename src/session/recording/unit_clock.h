@@ -37,6 +37,7 @@ class UnitClock {
   /// As UnitSchedule has them.
   bool asks_how_sure() const { return schedule_.asks_how_sure(); }
   void set_sure(bool sure) { schedule_.set_sure(sure); }
+  void go_on_complete() { schedule_.go_on_complete(); }
   /// In another process, or image. images: as UnitSchedule has them
   void branch(std::uint64_t images);
 

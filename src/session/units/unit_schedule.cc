@@ -16,7 +16,7 @@ bool UnitOptions::possible() const {
 }
 
 UnitSchedule::UnitSchedule(const UnitOptions& options)
-    : options_(options), random_(options.seed), period_(options.first_period) {
+    : options_(options), random_(options.seed), period_(options.first_period), complete_(options.complete) {
   CHECK(options.possible());
 }
 
@@ -32,8 +32,10 @@ UnitSchedule::Stretch UnitSchedule::next() {
 // Where units come close to each other the model is warm, and what is missing of the warm-up does not matter; those
 // that would overlap stand behind one another.
 UnitSchedule::Stretch UnitSchedule::following() {
-  if (const std::uint64_t complete = std::exchange(options_.complete, 0); complete != 0)
+  if (const std::uint64_t complete = std::exchange(complete_, 0); complete != 0) {
+    begin_periods();
     return {Phase::Unit, complete, true};
+  }
   if (!std::exchange(placed_, true)) place_unit();
   if (const std::uint64_t skipped = std::exchange(to_warm_up_, 0); skipped != 0) return {Phase::FastForward, skipped};
   if (const std::uint64_t warmed = std::exchange(warm_up_, 0); warmed != 0) return {Phase::WarmUp, warmed};
@@ -62,12 +64,16 @@ void UnitSchedule::follow_trend() {
 void UnitSchedule::branch(std::uint64_t images) {
   std::uint64_t salt = images;
   random_ ^= splitmix64(salt);
-  options_.complete = 0;
+  complete_ = 0;
   constexpr std::uint64_t kMostAtFirstPeriod = 8;  // chosen: they take some five units, which are 0.5 s of CPU time
   const std::uint64_t before = period_;
   while (period_ * kMostAtFirstPeriod < options_.first_period * images && 2 * period_ <= options_.longest_period)
     period_ *= 2;
   if (period_ != before) units_of_period_ = 0;
+  begin_periods();
+}
+
+void UnitSchedule::begin_periods() {
   to_warm_up_ = warm_up_ = 0;
   placed_ = false;
   rest_ = 0;

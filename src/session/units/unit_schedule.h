@@ -58,6 +58,8 @@ class UnitSchedule {
     const Trend unsure = options_.insists ? Trend::Shorter : Trend::Same;
     trend_ = sure || enough ? Trend::Longer : unsure;
   }
+  /// What comes next is modelled whole, and asked about again.
+  void go_on_complete() { complete_ = kCompletePiece; }
   /// How many instructions each one of the last unit stands for.
   std::uint64_t weight() const { return period_ / options_.unit; }
   /// Units told so far.
@@ -74,7 +76,10 @@ class UnitSchedule {
   bool may_shorten() const { return options_.insists && units_ >= options_.fewest_units; }
   bool has_fewest() const { return units_of_period_ >= options_.fewest_units; }
   bool is_costly() const { return modelled_ > options_.modelled_at_first + reported_ / options_.modelled_one_in; }
+  static constexpr std::uint64_t kCompletePiece = 2'000'000;  // chosen: longer than what is of the moment
+
   Stretch following();
+  void begin_periods();
   void follow_trend();
   void place_unit();
 
@@ -82,8 +87,9 @@ class UnitSchedule {
   std::uint64_t random_;
   std::uint64_t period_;
   std::uint64_t units_ = 0, units_of_period_ = 0;
-  std::int64_t rest_ = 0;  // of the period, behind its unit; below zero: that reaches into the next
-  bool placed_ = false;    // a unit, which comes behind
+  std::uint64_t complete_;  // to come, whatever periods would have
+  std::int64_t rest_ = 0;   // of the period, behind its unit; below zero: that reaches into the next
+  bool placed_ = false;     // a unit, which comes behind
   std::uint64_t to_warm_up_ = 0, warm_up_ = 0;
   std::uint64_t reported_ = 0, modelled_ = 0;  // instructions
   Trend trend_ = Trend::Longer;

@@ -56,6 +56,20 @@ TEST(UnitSchedule, EachPeriodHasOneUnit) {
   EXPECT_EQ(units, 200U);
 }
 
+TEST(UnitSchedule, WhatComesNextIsCompleteWhereThatIsAskedFor) {
+  UnitSchedule schedule({.complete = 1'000'000});
+  EXPECT_TRUE(schedule.next().complete);
+  for (int again = 0; again < 2; ++again) {
+    schedule.go_on_complete();
+    const UnitSchedule::Stretch stretch = schedule.next();
+    EXPECT_TRUE(stretch.complete);
+    EXPECT_EQ(stretch.phase, Phase::Unit);
+    EXPECT_EQ(schedule.units(), 0U);
+  }
+  while (schedule.next().phase != Phase::Unit) continue;
+  EXPECT_EQ(schedule.units(), 1U) << "and units follow";
+}
+
 TEST(UnitSchedule, EveryPlaceOfAPeriodIsAsLikelyToBeInAUnit) {
   const UnitOptions options{.unit = 1000,
                             .warm_up = 1000,
