@@ -138,7 +138,7 @@ Result<void> take_steering(const RunOptions& options, UnitOptions& units) {
   const auto budget = parse_budget(options.budget);
   if (!budget) return budget.error();
   units.budget = *budget;
-  units.fewest_units = units.units_per_period = kUnitsPerDecision;
+  units.fewest_units = kUnitsPerDecision;
   return {};
 }
 

@@ -225,11 +225,6 @@ void CoreFeeder::settle(Thread& thread) {
   run_.thread = running;
 }
 
-void CoreFeeder::settle_all() {
-  if (run_.counting.at_once) return;
-  for (const auto& thread : run_.threads) settle(*thread);
-}
-
 std::uint64_t CoreFeeder::time_of(const Thread& thread) {
   return thread.cpu.core != nullptr ? thread.cpu.core->played_until() : thread.core_time;
 }

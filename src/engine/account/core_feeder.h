@@ -78,8 +78,6 @@ class CoreFeeder {
 
   /// Everything that the thread did is counted: it ends, perhaps while another one runs.
   void settle(Thread& thread);
-  /// Of all threads: a phase ends, and with it what its counters count.
-  void settle_all();
   static std::uint64_t time_of(const Thread& thread);
   /// Whose turn is next, among those that wait and the one that runs; null: the running thread goes on.
   Thread* next_by_time();

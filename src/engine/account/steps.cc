@@ -153,7 +153,10 @@ void SingleSteps::retire(bool taken) {
   tally_.retire(retired, after);
   if (probe.time == ProbeTime::After) probes_.reached(insn.pc, before);
   const bool* const phase_over = run_.thread->cpu.phase_over;
-  if (core != nullptr && phase_over != nullptr && *phase_over) core_.settle_all();
+  // A phase ends, and with it what its counters count.
+  if (core != nullptr && !run_.counting.at_once && phase_over != nullptr && *phase_over) {
+    for (const auto& thread : run_.threads) core_.settle(*thread);
+  }
   tally_.take_pmi(after);
 }
 

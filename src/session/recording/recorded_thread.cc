@@ -145,7 +145,7 @@ void RecordedThread::begin_unit() {
   follow_weight();
   tag_more_loads(weight_.times_tagged());
   unit_start_ = counts_of_unit();
-  waits_at_start_ = waits();
+  take_waits();
   if (regions_) regions_->begin_unit(unit());
   if (windows_) windows_->begin_unit(unit());
 }
@@ -168,17 +168,15 @@ void RecordedThread::end_unit() {
   for (const auto& driver : drivers_) driver->sleep();
 }
 
-RecordedThread::Waits RecordedThread::waits() const {
+CompletePart::Waits RecordedThread::take_waits() {
   using enum arch::CoreSignal;
-  if (core_ == nullptr) return {};
   constexpr std::uint64_t kCyclesOfALine = 100;  // chosen: of the processors' published ones, roughly
+  if (core_ == nullptr) return {};
   const arch::CoreSignals& signals = core_->signals();
-  return {.cycles = signals[Cycles], .for_others = kCyclesOfALine * (signals[LoadL3Hitm] + signals[RfoHitm])};
-}
-
-RecordedThread::Waits RecordedThread::waits_in_unit() const {
-  const Waits now = waits();
-  return {.cycles = now.cycles - waits_at_start_.cycles, .for_others = now.for_others - waits_at_start_.for_others};
+  const CompletePart::Waits now{.cycles = signals[Cycles],
+                                .for_others = kCyclesOfALine * (signals[LoadL3Hitm] + signals[RfoHitm])};
+  const CompletePart::Waits before = std::exchange(waits_taken_, now);
+  return {.cycles = now.cycles - before.cycles, .for_others = now.for_others - before.for_others};
 }
 
 UnitSums RecordedThread::unit_sums() {

@@ -33,6 +33,7 @@
 #include "session/settings/clock.h"
 #include "session/settings/config.h"
 #include "session/stacks/stack_walk.h"
+#include "session/units/complete_part.h"
 #include "session/units/unit_sums.h"
 #include "session/windows/regions.h"
 #include "session/windows/window_splitter.h"
@@ -89,11 +90,8 @@ class RecordedThread final : public PmuClient {
   void begin_unit();
   /// And before it ends.
   void end_unit();
-  /// Core cycles of the unit that is under way, and about how many of them it waited for lines of other cores.
-  struct Waits {
-    std::uint64_t cycles = 0, for_others = 0;
-  };
-  Waits waits_in_unit() const;
+  /// Since the unit that is under way began, or this was last asked in it.
+  CompletePart::Waits take_waits();
   /// With the unit that is under way.
   UnitSums unit_sums();
 
@@ -162,7 +160,6 @@ class RecordedThread final : public PmuClient {
   Unit unit() const;
 
   UnitCounts counts_of_unit();
-  Waits waits() const;
 
   /// How many events each one stands for that the counter of this one sees.
   std::uint64_t weight_of(const PlannedCounter& counter) const;
@@ -204,9 +201,9 @@ class RecordedThread final : public PmuClient {
   std::vector<RegionSpan> spans_;                        // scratch
   std::vector<std::optional<AdaptivePeriod>> adaptive_;  // by event
   ThreadUsage started_with_;
-  std::optional<UnitSums> units_;  // of the units that have ended
-  UnitCounts unit_start_;          // when the one began that is under way
-  Waits waits_at_start_;           // likewise
+  std::optional<UnitSums> units_;    // of the units that have ended
+  UnitCounts unit_start_;            // when the one began that is under way
+  CompletePart::Waits waits_taken_;  // by then, or when they were last asked for
   /// What a unit stands for.
   struct Weight {
     std::uint64_t instructions = 1;     // each one of the last unit

@@ -172,27 +172,16 @@ void Recorder::signals_counted(const ThreadIdentity& who) {
 }
 
 void Recorder::end_phase() {
-  const bool contended = threads_contend();
+  if (parts_.units->phase() == engine::Phase::Unit) {
+    CompletePart::Waits waits;
+    for (const auto& [tid, thread] : threads_) waits += thread->take_waits();
+    parts_.units->ended(waits, threads_.size() == 1);
+    if (parts_.units->goes_on_complete()) return parts_.units->advance();
+  }
   for (auto& [tid, thread] : threads_) thread->end_unit();
-  if (contended) parts_.units->go_on_complete();
   if (parts_.units->asks_how_sure()) parts_.units->set_sure(sure_enough());
   parts_.units->advance();
   for (auto& [tid, thread] : threads_) thread->begin_unit();
-}
-
-// Between units threads run one after the other, and meet each other's lines elsewhere than they would; so where lines
-// cost them time, all is modelled. Not where somebody wants to spend so much and no more.
-bool Recorder::threads_contend() {
-  if (parts_.units->phase() != engine::Phase::Unit || threads_.size() == 1) return false;
-  if (parts_.config.units.budget != 0 || parts_.config.units.complete == 0) return false;
-  constexpr std::uint64_t kOneIn = 20;  // chosen
-  std::uint64_t cycles = 0, for_others = 0;
-  for (const auto& [tid, thread] : threads_) {
-    const RecordedThread::Waits waits = thread->waits_in_unit();
-    cycles += waits.cycles;
-    for_others += waits.for_others;
-  }
-  return for_others * kOneIn > cycles;
 }
 
 // Of the first estimate, as far as this process knows. What an exact event's samples say of their data is none.

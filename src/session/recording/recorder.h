@@ -70,7 +70,6 @@ class Recorder final : public engine::Observer, public Progress {
   void send_what_is_known(RecordedThread& thread, std::uint64_t every_ns);
   RecordedThread* find(const engine::ThreadIdentity& who);
   void end_phase();
-  bool threads_contend();
   bool sure_enough();
   void write_sharing(const engine::ThreadIdentity& last);
 

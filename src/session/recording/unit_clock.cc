@@ -43,6 +43,7 @@ RecordingConfig UnitClock::alone() {
 
 UnitClock::UnitClock(const arch::CpuModel& model, const RecordingConfig& config, pmu::Clock& clock)
     : config_(alone()),
+      options_(config.units),
       schedule_(config.units),
       stretch_(schedule_.next()),
       driver_(model, config_, only_bank(config_, model), clock, over_) {
@@ -56,6 +57,15 @@ void UnitClock::account_for_cost() {
   const std::uint64_t now = process_cpu_ns();
   budget_->add(phase() == engine::Phase::FastForward, stretch_.instructions, now - std::exchange(cpu_ns_, now));
   schedule_.set_trend(budget_->trend());
+}
+
+// Not where somebody wants to spend so much and no more.
+void UnitClock::ended(const CompletePart::Waits& waits, bool alone) {
+  complete_.add(stretch_.instructions, waits);
+  schedule_.set_pieces(alone);
+  if (options_.complete == 0 || budget_ || !schedule_.complete_is_over()) return;
+  const bool more = stretch_.complete && complete_.instructions() < options_.most_complete;
+  if (complete_.contended() || (more && complete_.unsteady(schedule_.units_at_first()))) schedule_.go_on_complete();
 }
 
 void UnitClock::advance() {

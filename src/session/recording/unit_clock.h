@@ -10,6 +10,7 @@
 #include "pmu/interfaces.h"
 #include "session/driver/pmu_driver.h"
 #include "session/settings/config.h"
+#include "session/units/complete_part.h"
 #include "session/units/unit_budget.h"
 #include "session/units/unit_schedule.h"
 #include "session/units/unit_sums.h"
@@ -37,7 +38,11 @@ class UnitClock {
   /// As UnitSchedule has them.
   bool asks_how_sure() const { return schedule_.asks_how_sure(); }
   void set_sure(bool sure) { schedule_.set_sure(sure); }
-  void go_on_complete() { schedule_.go_on_complete(); }
+  /// A unit or a piece of what is complete is over, in which threads waited so.
+  /// alone  there is one thread
+  void ended(const CompletePart::Waits& waits, bool alone);
+  /// What is complete goes on: nothing ends but a piece of it.
+  bool goes_on_complete() const { return stretch_.complete && !schedule_.complete_is_over(); }
   /// In another process, or image. images: as UnitSchedule has them
   void branch(std::uint64_t images);
 
@@ -46,9 +51,11 @@ class UnitClock {
   void account_for_cost();
 
   const RecordingConfig config_;  // of the driver: one event, of no recording
+  const UnitOptions options_;
   bool over_ = false;
   UnitSchedule schedule_;
   UnitSchedule::Stretch stretch_;
+  CompletePart complete_;
   PmuDriver driver_;
   std::optional<UnitBudget> budget_;
   std::uint64_t cpu_ns_ = 0;  // of the process, when the phase began; with a budget

@@ -37,6 +37,8 @@ constexpr SignalRow kSignalRows[] = {
     {ForwardedLoads, AddressAlias, {.share = 0.04}},
     {MispredictedTaken, Resteers, {.share = 0.2, .per_instruction = 5e-5}},
     {Cycles, StallsPorts, kOfTime},
+    // Of lines of code that come as rarely as FetchMiss: twelve cycles of four slots each.
+    {SlotsInstructionCache, SlotsUopCache, {.share = 0.04, .per_instruction = 2.4e-3}},
     {CyclesNotDelivered, CyclesNotDelivered, kOfTime},
     {RecoveryCycles, RecoveryCycles, {.share = 0.2, .per_instruction = 5e-5}},
     {WrongPathUops, WrongPathUops, {.share = 0.04}},  // few beside the retired ones that they are counted with

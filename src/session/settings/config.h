@@ -201,8 +201,8 @@ struct RecordingConfig : engine::RunSettings {
           c.branch_stack, c.lbr_select, c.registers, c.raw_records, c.data_mappings, c.heap_blocks, c.log_sharing,
           c.schedule_seed, c.marked_regions, c.region_spans, c.position_event, c.skid, c.skid_instructions,
           c.skid_event, c.in_units, c.units.complete, c.units.unit, c.units.warm_up, c.units.first_period,
-          c.units.units_per_period, c.units.fewest_units, c.units.longest_period, c.units.wanted_error, c.units.insists,
-          c.units.budget, c.units.seed, c.events, c.regions, c.trace_filter);
+          c.units.fewest_units, c.units.longest_period, c.units.wanted_error, c.units.insists, c.units.budget,
+          c.units.seed, c.events, c.regions, c.trace_filter);
   }
   bool operator==(const RecordingConfig&) const = default;
 };

@@ -11,8 +11,8 @@ namespace zs::session {
 using engine::Phase;
 
 bool UnitOptions::possible() const {
-  return unit != 0 && fewest_units != 0 && modelled_one_in != 0 && units_per_period >= fewest_units &&
-         first_period % unit == 0 && first_period >= unit + warm_up && longest_period >= first_period;
+  return unit != 0 && fewest_units != 0 && modelled_one_in != 0 && first_period % unit == 0 &&
+         first_period >= unit + warm_up && longest_period >= first_period;
 }
 
 UnitSchedule::UnitSchedule(const UnitOptions& options)
@@ -32,9 +32,11 @@ UnitSchedule::Stretch UnitSchedule::next() {
 // Where units come close to each other the model is warm, and what is missing of the warm-up does not matter; those
 // that would overlap stand behind one another.
 UnitSchedule::Stretch UnitSchedule::following() {
-  if (const std::uint64_t complete = std::exchange(complete_, 0); complete != 0) {
+  if (complete_ != 0) {
+    const std::uint64_t piece = pieces_ ? std::min(options_.unit, complete_) : complete_;
+    complete_ -= piece;
     begin_periods();
-    return {Phase::Unit, complete, true};
+    return {Phase::Unit, piece, true};
   }
   if (!std::exchange(placed_, true)) place_unit();
   if (const std::uint64_t skipped = std::exchange(to_warm_up_, 0); skipped != 0) return {Phase::FastForward, skipped};
@@ -56,7 +58,10 @@ void UnitSchedule::place_unit() {
 
 void UnitSchedule::follow_trend() {
   const std::uint64_t before = period_;
-  if (trend_ == Trend::Longer && 2 * period_ <= options_.longest_period) period_ *= 2;
+  const std::uint64_t fewest = options_.insists ? 8 * options_.fewest_periods : options_.fewest_periods;
+  const std::uint64_t longest =
+      fewest == 0 ? options_.longest_period : std::min(options_.longest_period, reported_ / fewest);
+  if (trend_ == Trend::Longer && 2 * period_ <= longest) period_ *= 2;
   if (trend_ == Trend::Shorter && period_ / 2 >= options_.first_period) period_ /= 2;
   if (period_ != before) units_of_period_ = 0;
 }

@@ -10,19 +10,20 @@
 
 namespace zs::session {
 
-/// All in instructions of the whole process, but for units_per_period.
+/// All in instructions of the whole process, but for numbers of units.
 struct UnitOptions {
-  std::uint64_t complete = 0;  // modelled from the first instruction on, in front of all periods
+  std::uint64_t complete = 0;                // modelled from the first instruction on, in front of all periods,
+  std::uint64_t most_complete = 40'000'000;  // and up to here where units would say little; where `complete` is not 0
   std::uint64_t unit = 50'000;
   std::uint64_t warm_up = 100'000;
-  std::uint64_t first_period = 200'000;         // doubled whenever
-  std::uint64_t units_per_period = 100;         // so many units have been taken,
-  std::uint64_t fewest_units = 8;               // or so many, if the first estimate is as sure as is wanted
-  std::uint64_t modelled_at_first = 1'500'000;  // or units and warm-ups were more than this, not counting `complete`,
+  std::uint64_t first_period = 200'000;         // doubled behind
+  std::uint64_t fewest_units = 8;               // of one length, if the first estimate is as sure as is wanted
+  std::uint64_t modelled_at_first = 6'000'000;  // or units and warm-ups were more than this, not counting `complete`,
   std::uint64_t modelled_one_in = 400;          // and this part of the run so far,
-  std::uint64_t longest_period = 819'200'000;   // up to this
-  std::uint64_t wanted_error = 30;              // half of the interval, in thousandths of the estimate
-  bool insists = false;                         // periods are halved as long as it is not as sure
+  std::uint64_t longest_period = 819'200'000;   // up to this, and to one
+  std::uint64_t fewest_periods = 8;  // in so many of the run so far, eight times as many if it insists; 0: in one
+  std::uint64_t wanted_error = 30;   // half of the interval, in thousandths of the estimate
+  bool insists = false;              // not as much is modelled as that takes, but as the error does
   /// In hundredths of native: periods follow what the run has cost so far (session/units/unit_budget.h). 0: nothing
   /// depends on the clock.
   std::uint64_t budget = 0;
@@ -54,12 +55,17 @@ class UnitSchedule {
   /// Whether that depends on how sure the first estimate is; if so, how sure it is decides.
   bool asks_how_sure() const { return options_.budget == 0 && (has_fewest() || may_shorten()); }
   void set_sure(bool sure) {
-    const bool enough = !options_.insists && (units_of_period_ >= options_.units_per_period || is_costly());
-    const Trend unsure = options_.insists ? Trend::Shorter : Trend::Same;
-    trend_ = sure || enough ? Trend::Longer : unsure;
+    const bool enough = !options_.insists && is_costly();
+    trend_ = sure || enough ? Trend::Longer : Trend::Shorter;
   }
-  /// What comes next is modelled whole, and asked about again.
-  void go_on_complete() { complete_ = kCompletePiece; }
+  /// What comes next is modelled whole.
+  void go_on_complete() { complete_ = kCompleteAgain; }
+  /// What is complete is told in pieces as long as a unit, or in one.
+  void set_pieces(bool small) { pieces_ = small; }
+  /// Behind what was complete: no more is to come.
+  bool complete_is_over() const { return complete_ == 0; }
+  /// So many units are modelled before the run's length matters.
+  std::uint64_t units_at_first() const { return options_.modelled_at_first / (options_.unit + options_.warm_up); }
   /// How many instructions each one of the last unit stands for.
   std::uint64_t weight() const { return period_ / options_.unit; }
   /// Units told so far.
@@ -76,7 +82,7 @@ class UnitSchedule {
   bool may_shorten() const { return options_.insists && units_ >= options_.fewest_units; }
   bool has_fewest() const { return units_of_period_ >= options_.fewest_units; }
   bool is_costly() const { return modelled_ > options_.modelled_at_first + reported_ / options_.modelled_one_in; }
-  static constexpr std::uint64_t kCompletePiece = 2'000'000;  // chosen: longer than what is of the moment
+  static constexpr std::uint64_t kCompleteAgain = 2'000'000;  // chosen: longer than what is of the moment
 
   Stretch following();
   void begin_periods();
@@ -88,8 +94,9 @@ class UnitSchedule {
   std::uint64_t period_;
   std::uint64_t units_ = 0, units_of_period_ = 0;
   std::uint64_t complete_;  // to come, whatever periods would have
-  std::int64_t rest_ = 0;   // of the period, behind its unit; below zero: that reaches into the next
-  bool placed_ = false;     // a unit, which comes behind
+  bool pieces_ = true;
+  std::int64_t rest_ = 0;  // of the period, behind its unit; below zero: that reaches into the next
+  bool placed_ = false;    // a unit, which comes behind
   std::uint64_t to_warm_up_ = 0, warm_up_ = 0;
   std::uint64_t reported_ = 0, modelled_ = 0;  // instructions
   Trend trend_ = Trend::Longer;

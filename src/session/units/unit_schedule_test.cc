@@ -37,12 +37,8 @@ UnitSchedule seeded(UnitOptions options, std::uint64_t seed) {
 }
 
 TEST(UnitSchedule, EachPeriodHasOneUnit) {
-  const UnitOptions options{.unit = 1000,
-                            .warm_up = 500,
-                            .first_period = 5000,
-                            .units_per_period = 100,
-                            .fewest_units = 100,
-                            .longest_period = 5000};
+  const UnitOptions options{
+      .unit = 1000, .warm_up = 500, .first_period = 5000, .fewest_units = 100, .longest_period = 5000};
   std::size_t units = 0;
   for (const Placed& at : placed(UnitSchedule(options), 1'000'000)) {
     EXPECT_GT(at.stretch.instructions, 0U);
@@ -58,9 +54,12 @@ TEST(UnitSchedule, EachPeriodHasOneUnit) {
 
 TEST(UnitSchedule, WhatComesNextIsCompleteWhereThatIsAskedFor) {
   UnitSchedule schedule({.complete = 1'000'000});
+  schedule.set_pieces(false);
   EXPECT_TRUE(schedule.next().complete);
   for (int again = 0; again < 2; ++again) {
+    EXPECT_TRUE(schedule.complete_is_over());
     schedule.go_on_complete();
+    EXPECT_FALSE(schedule.complete_is_over());
     const UnitSchedule::Stretch stretch = schedule.next();
     EXPECT_TRUE(stretch.complete);
     EXPECT_EQ(stretch.phase, Phase::Unit);
@@ -70,13 +69,33 @@ TEST(UnitSchedule, WhatComesNextIsCompleteWhereThatIsAskedFor) {
   EXPECT_EQ(schedule.units(), 1U) << "and units follow";
 }
 
+TEST(UnitSchedule, WhatIsCompleteComesInPiecesAsLongAsAUnit) {
+  UnitSchedule schedule({.complete = 120'000, .unit = 50'000});
+  std::vector<std::uint64_t> pieces;
+  for (UnitSchedule::Stretch stretch = schedule.next(); stretch.complete; stretch = schedule.next())
+    pieces.push_back(stretch.instructions);
+  EXPECT_THAT(pieces, ElementsAre(50'000, 50'000, 20'000));
+}
+
+TEST(UnitSchedule, APeriodIsAtMostAnEighthOfTheRunSoFar) {
+  const UnitOptions options{.unit = 1000, .warm_up = 500, .first_period = 5000, .fewest_units = 1};
+  UnitSchedule schedule(options);
+  std::uint64_t longest = 0;
+  for (std::uint64_t ran = 0; ran < 100'000'000;) {
+    const UnitSchedule::Stretch stretch = schedule.next();
+    ran += stretch.instructions;
+    if (stretch.phase != Phase::Unit) continue;
+    const std::uint64_t period = schedule.weight() * options.unit;
+    EXPECT_LE(period, std::max<std::uint64_t>(options.first_period, ran / 8));
+    longest = std::max(longest, period);
+    schedule.set_sure(true);
+  }
+  EXPECT_GT(longest, 2'000'000U);
+}
+
 TEST(UnitSchedule, EveryPlaceOfAPeriodIsAsLikelyToBeInAUnit) {
-  const UnitOptions options{.unit = 1000,
-                            .warm_up = 1000,
-                            .first_period = 8000,
-                            .units_per_period = 1,
-                            .fewest_units = 1,
-                            .longest_period = 8000};
+  const UnitOptions options{
+      .unit = 1000, .warm_up = 1000, .first_period = 8000, .fewest_units = 1, .longest_period = 8000};
   std::array<double, 8> share{};  // by eighths of the period: of units there
   for (const Placed& at : placed(UnitSchedule(options), 80'000'000)) {
     if (at.stretch.phase != Phase::Unit) continue;
@@ -89,12 +108,8 @@ TEST(UnitSchedule, EveryPlaceOfAPeriodIsAsLikelyToBeInAUnit) {
 }
 
 TEST(UnitSchedule, UnitsCloseToEachOtherHaveLessOfAWarmUpAndNeverOverlap) {
-  const UnitOptions options{.unit = 1000,
-                            .warm_up = 1000,
-                            .first_period = 4000,
-                            .units_per_period = 1,
-                            .fewest_units = 1,
-                            .longest_period = 4000};
+  const UnitOptions options{
+      .unit = 1000, .warm_up = 1000, .first_period = 4000, .fewest_units = 1, .longest_period = 4000};
   std::size_t units = 0, cold = 0;
   std::uint64_t warm = 0;
   for (const Placed& at : placed(UnitSchedule(options), 4'000'000)) {
@@ -108,12 +123,8 @@ TEST(UnitSchedule, UnitsCloseToEachOtherHaveLessOfAWarmUpAndNeverOverlap) {
 }
 
 TEST(UnitSchedule, PlacesAreSpreadAndFollowTheSeed) {
-  const UnitOptions options{.unit = 1000,
-                            .warm_up = 0,
-                            .first_period = 101'000,
-                            .units_per_period = 1,
-                            .fewest_units = 1,
-                            .longest_period = 101'000};
+  const UnitOptions options{
+      .unit = 1000, .warm_up = 0, .first_period = 101'000, .fewest_units = 1, .longest_period = 101'000};
   double sum = 0;
   std::vector<std::uint64_t> first, second, other;
   for (const Placed& at : placed(seeded(options, 7), 101'000'000)) {
@@ -136,9 +147,9 @@ TEST(UnitSchedule, PeriodsDoubleUpToTheLongest) {
   const UnitOptions options{.unit = 1000,
                             .warm_up = 1000,
                             .first_period = 5000,
-                            .units_per_period = 10,
                             .fewest_units = 10,
-                            .longest_period = 20'000};
+                            .longest_period = 20'000,
+                            .fewest_periods = 0};
   std::vector<std::uint64_t> units_of_weight(21, 0);
   for (const Placed& at : placed(UnitSchedule(options), 1'000'000)) {
     if (at.stretch.phase == Phase::Unit) ++units_of_weight[at.weight];
@@ -149,12 +160,8 @@ TEST(UnitSchedule, PeriodsDoubleUpToTheLongest) {
 }
 
 TEST(UnitSchedule, PeriodsFollowTheTrendWhenThereAreUnitsEnough) {
-  UnitSchedule schedule({.unit = 1000,
-                         .warm_up = 0,
-                         .first_period = 5000,
-                         .units_per_period = 10,
-                         .fewest_units = 10,
-                         .longest_period = 20'000});
+  UnitSchedule schedule(
+      {.unit = 1000, .warm_up = 0, .first_period = 5000, .fewest_units = 10, .longest_period = 20'000});
   const auto weight_behind = [&schedule](std::size_t units) {
     while (units != 0) units -= schedule.next().phase == Phase::Unit ? 1 : 0;
     return schedule.weight();
@@ -185,11 +192,13 @@ TEST(UnitSchedule, WhereTheFirstEstimateIsSureFewUnitsAreEnough) {
   UnitOptions options{.unit = 1000,
                       .warm_up = 0,
                       .first_period = 5000,
-                      .units_per_period = 10,
                       .fewest_units = 3,
-                      .longest_period = 20'000};
+                      .longest_period = 20'000,
+                      .fewest_periods = 0};
   EXPECT_THAT(weights(options, true, 8), ElementsAre(5, 5, 5, 10, 10, 10, 20, 20));
-  EXPECT_THAT(weights(options, false, 12), ElementsAre(5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 10, 10));
+  EXPECT_THAT(weights(options, false, 12), Each(5));
+  options.modelled_at_first = 0;
+  EXPECT_THAT(weights(options, false, 8), ElementsAre(5, 5, 5, 10, 10, 10, 20, 20)) << "what is modelled is enough";
   options.insists = true;
   EXPECT_THAT(weights(options, true, 4), ElementsAre(5, 5, 5, 10));
   EXPECT_THAT(weights(options, false, 30), Each(5)) << "and waits until it is";
@@ -201,6 +210,7 @@ TEST(UnitSchedule, PeriodsThatBecameLongAreHalvedAtEachUnitWhileAnErrorIsAskedFo
                          .first_period = 5000,
                          .fewest_units = 3,
                          .longest_period = 160'000,
+                         .fewest_periods = 0,
                          .insists = true});
   std::vector<std::uint64_t> found;
   while (found.size() < 14) {
@@ -218,7 +228,8 @@ TEST(UnitSchedule, NoMoreIsModelledThanAPartOfTheRunUnlessThatIsInsistedOn) {
                       .fewest_units = 2,
                       .modelled_at_first = 20'000,
                       .modelled_one_in = 100,
-                      .longest_period = 10'000'000};
+                      .longest_period = 10'000'000,
+                      .fewest_periods = 0};
   const auto modelled = [&options](std::uint64_t whole) {
     UnitSchedule schedule(options);
     std::uint64_t sum = 0;
@@ -280,7 +291,6 @@ TEST(UnitSchedule, EachImageHasUnitsElsewhere) {
 TEST(UnitSchedule, NoRoomForAUnitIsNotPossible) {
   EXPECT_TRUE(UnitOptions{}.possible());
   EXPECT_FALSE((UnitOptions{.unit = 0}.possible()));
-  EXPECT_FALSE((UnitOptions{.units_per_period = 10, .fewest_units = 11}.possible()));
   EXPECT_FALSE((UnitOptions{.unit = 10'000, .warm_up = 1'000'000}.possible()));
   EXPECT_FALSE((UnitOptions{.unit = 10'000, .warm_up = 10'000, .first_period = 55'000}.possible()))
       << "weights are whole";
