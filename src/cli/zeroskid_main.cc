@@ -13,12 +13,15 @@
 #include "base/check.h"
 #include "base/start_up.h"
 #include "cli/command/exit_status.h"
+#include "cli/command/perf_options.h"
 #include "cli/command/say.h"
 #include "cli/command/verbs.h"
+#include "cli/command/words.h"
 #include "cli/costs/costs.h"
 #include "cli/pages/questions.h"
 #include "cli/run/launch.h"
 #include "cli/version.h"
+#include "events/nearest_names.h"
 
 namespace zs::cli {
 namespace {
@@ -35,7 +38,7 @@ std::string help_page() {
   }
   page +=
       "\n"
-      "  zeroskid VERB --help  says more of one verb\n"
+      "  zeroskid VERB --help  says more of one verb; with --perf, what becomes of perf's options\n"
       "  zeroskid --version    which zeroskid this is; with --json for programs\n";
   return page;
 }
@@ -58,8 +61,20 @@ int print_version(bool json) {
 }
 
 int unknown_verb(const std::string& name) {
-  std::string known;
-  for (const Verb* verb : verbs()) known += (known.empty() ? "" : ", ") + std::string(verb->name);
+  for (const PerfVerb& verb : perf_verbs()) {
+    if (verb.name != name) continue;
+    say(Error{"perf's " + name + " is no verb here", std::string(verb.instead)});
+    return kUsage;
+  }
+  std::vector<std::string> names;
+  for (const Verb* verb : verbs()) names.emplace_back(verb->name);
+  constexpr std::size_t kFar = 4;  // of typing_distance: two letters wrong
+  for (const std::string& near : session::nearest_names(name, names, 1)) {
+    if (session::typing_distance(name, near, kFar) > kFar) continue;
+    say(Error{"there is no verb " + name, near + "?"});
+    return kUsage;
+  }
+  const std::string known = joined(names, ", ");
   say(Error{(name.front() == '-' ? "there is no option " : "there is no verb ") + name, "verbs: " + known});
   return kUsage;
 }

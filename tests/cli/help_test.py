@@ -13,7 +13,7 @@ PAGES = pathlib.Path(__file__).resolve().parent / "help"
 
 
 #: Verbs of a verb.
-WATCHES = ("-p", "--pid", "-t", "--tid", "-a", "--all-cpus", "-C", "--cpu-list", "--per-thread")
+WATCHES = ("-p", "--pid", "-t", "--tid", "-a", "--all-cpus", "-C", "--cpu-list", "--cpu", "--per-thread")
 WATCHERS = ("record", "stat", "mem record", "c2c record")
 MORE = ("mem record", "mem report", "c2c record", "c2c report", "trace report")
 
@@ -131,7 +131,7 @@ class Help(unittest.TestCase):
                          (129, "zeroskid report: there is no option --sotr\n"
                                "hint: nearest: --sort; zeroskid report --help lists the options\n"))
         self.assertIn("nearest: --percent-limit", tool.run("report", "--percent").err)
-        self.assertIn("perf's --tui is no option here", tool.run("report", "--tui").err)
+        self.assertIn("perf's --hierarchy is no option here", tool.run("report", "--hierarchy").err)
 
     def test_without_a_verb_the_page_is_an_error_message(self):
         outcome = tool.run()

@@ -26,7 +26,7 @@ class Arguments(unittest.TestCase):
         return outcome.err
 
     def test_an_unknown_verb(self):
-        self.assertEqual(self.refused("statt"), "zeroskid: there is no verb statt\n"
+        self.assertEqual(self.refused("count"), "zeroskid: there is no verb count\n"
                          "hint: verbs: stat, topdown, record, profile, report, mem, c2c, trace, annotate, script, plot, list, doctor, calibrate, boot, linux\n")
 
     def test_an_unknown_option_before_the_verb(self):

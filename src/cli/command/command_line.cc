@@ -4,9 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 
+#include "base/items.h"
 #include "cli/command/exit_status.h"
+#include "cli/command/perf_options.h"
 #include "cli/command/say.h"
 #include "events/nearest_names.h"
 
@@ -16,29 +17,6 @@ namespace {
 std::string single_blank_lines(std::string text) {
   for (std::size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n", at)) text.erase(at, 1);
   return text;
-}
-
-/// perf's options that have no counterpart here, and what there is instead.
-struct PerfOption {
-  std::string_view verbs, name, instead;
-};
-constexpr PerfOption kPerfOptions[] = {
-    {"record stat", "-C --cpu", "programs are followed, not processors: name a program"},
-    {"record", "--all-user --all-kernel", "only user space is run, and so sampled: -e EVENT:u says the same"},
-    {"report", "--children", "it is so without being asked, where there are call chains"},
-    {"report annotate", "--tui --gtk", "pages are text: on a terminal they open in a pager"},
-    {"report script annotate mem report", "-k --vmlinux --kallsyms",
-     "kernel symbols are of the running kernel, or of ~/.debug"},
-    {"script", "-s --script", "script prints text: read it with any language"},
-};
-
-bool has_word(std::string_view words, std::string_view word) {
-  for (std::size_t at = words.find(word); at != std::string_view::npos; at = words.find(word, at + 1)) {
-    const bool begins = at == 0 || words[at - 1] == ' ';
-    const std::size_t end = at + word.size();
-    if (begins && (end == words.size() || words[end] == ' ')) return true;
-  }
-  return false;
 }
 
 /// A value that may be left out is written [=VALUE].
@@ -164,21 +142,17 @@ int CommandLine::refuse(const std::string& what) const {
   return kUsage;
 }
 
-/// An option that does not exist: what perf's of that name has become, or those that are spelled nearly so.
+/// An option that does not exist: those that are spelled nearly so.
 int CommandLine::refuse_option(const std::string& typed) const {
   const std::string name = typed.substr(0, typed.find('='));
-  for (const PerfOption& option : kPerfOptions) {
-    if (!has_word(option.verbs, verb_) || !has_word(option.name, name)) continue;
-    say(Error{verb_ + ": perf's " + name + " is no option here", std::string(option.instead)});
-    return kUsage;
-  }
   constexpr std::size_t kFar = 4;  // of typing_distance: two letters wrong
   std::vector<std::string> names;
   for (const CLI::Option* const option : app_->get_options()) {
+    const bool is_perfs = option->get_group().empty();
     for (const std::string& one : option->get_lnames()) {
       const std::string known = "--" + one;
       const bool begins = name.size() > 3 && known.starts_with(name);
-      if (begins || session::typing_distance(name, known, kFar) <= kFar) names.push_back(known);
+      if (begins || (!is_perfs && session::typing_distance(name, known, kFar) <= kFar)) names.push_back(known);
     }
   }
   std::string near;
@@ -217,17 +191,174 @@ OptionTable CommandLine::table() const {
   return table;
 }
 
-/// -z5 and -z=5 of an optional value as --compression-level=5, which CLI11 understands. The program's words stay.
-std::vector<std::string> CommandLine::with_values_spelled_out(std::vector<std::string> words) const {
-  const auto has_value = [](const std::string& word) {
-    return word.size() > 2 && word[0] == '-' && word[1] != '-' &&
-           (word[2] == '=' || std::isdigit(static_cast<unsigned char>(word[2])) != 0);
-  };
-  if (std::ranges::none_of(words, has_value)) return words;
-  const auto named = [this](const std::string& name) {
+namespace {
+
+std::vector<std::string> names_of(const PerfOption& row) {
+  std::vector<std::string> names;
+  for (const std::string_view name : items_of(row.names, ' ')) names.emplace_back(name);
+  return names;
+}
+
+std::string listed_names(const PerfOption& row) {
+  std::string names(row.names);
+  std::ranges::replace(names, ' ', ',');
+  return names;
+}
+
+/// Whether one of these words may be that option: spelled out, begun, with no- before it, or a letter among others.
+bool may_be_typed(std::string_view name, const std::vector<std::string>& words) {
+  constexpr std::string_view kNo = "--no-";
+  return std::ranges::any_of(words, [&](std::string_view word) {
+    word = word.substr(0, word.find('='));
+    if (word.size() < 2 || word[0] != '-' || word == "--") return false;
+    if (!name.starts_with("--")) return word[1] != '-' && word.find(name[1]) != std::string_view::npos;
+    return name.starts_with(word) || (word.starts_with(kNo) && word.substr(kNo.size()) == name.substr(2));
+  });
+}
+
+}  // namespace
+
+/// perf's options of this verb that are typed and not ours already. All of them would take milliseconds.
+void CommandLine::add_perf_options(const std::vector<std::string>& words) {
+  rows_ = perf_options(verb_);
+  for (const PerfOption& row : rows_) {
+    std::string names, ours;
+    for (const std::string& name : names_of(row)) {
+      if (is_declared(name)) {
+        if (ours.empty()) ours = name;
+      } else if (may_be_typed(name, words)) {
+        names += (names.empty() ? "" : ",") + name;
+      }
+    }
+    if (names.empty()) continue;
+    if (row.standing == Standing::Same && !ours.empty()) {
+      for (const std::string_view name : items_of(names)) aliases_.emplace_back(name, ours);
+      continue;
+    }
+    const bool value = !row.value.empty() && !row.value.starts_with(kMayBeLeftOut);
+    CLI::Option* const option = value ? app_->add_option(names, unused_)->take_last() : app_->add_flag(names, unused_);
+    taken_.emplace_back(option->option_text(std::string(row.value))->group(""), &row);
+  }
+}
+
+bool CommandLine::is_declared(const std::string& name) const { return app_->get_option_no_throw(name) != nullptr; }
+
+/// What another verb's rows call the same is not, where this verb lacks it.
+bool CommandLine::is_refused(const PerfOption& row) const {
+  if (row.standing != Standing::Same) return row.standing == Standing::Refused;
+  return std::ranges::none_of(names_of(row), [this](const std::string& name) {
     const CLI::Option* const option = app_->get_option_no_throw(name);
-    return option != nullptr ? std::optional(row_of(*option)) : std::nullopt;
+    return option != nullptr && !option->get_group().empty();
+  });
+}
+
+std::string CommandLine::text_of(const PerfOption& row) const {
+  if (row.standing != Standing::Same || !is_refused(row)) return std::string(row.text);
+  return "zeroskid " + verb_.substr(verb_.find(' ') + 1) + " has it";
+}
+
+/// returns  the exit status where one of them is refused
+std::optional<int> CommandLine::answer_perf_options() const {
+  const CLI::Option* const quiet = app_->get_option_no_throw("--quiet");
+  for (const auto& [option, row] : taken_) {
+    if (option->count() == 0) continue;
+    const std::string name = listed_names(*row);
+    if (row->standing == Standing::Same || row->standing == Standing::Refused) {
+      say(Error{verb_ + ": perf's " + name + " is no option here", text_of(*row)});
+      return kUsage;
+    }
+    if (row->standing == Standing::Otherwise && (quiet == nullptr || quiet->count() == 0))
+      say(name + ": " + std::string(row->text));
+  }
+  return std::nullopt;
+}
+
+std::string CommandLine::perf_page() const {
+  struct Part {
+    Standing standing;
+    std::string_view title;
   };
+  constexpr Part kParts[] = {{Standing::Same, "As in perf"},
+                             {Standing::NoMatter, "Taken, and without effect, because it cannot matter here"},
+                             {Standing::Otherwise, "Taken, and otherwise"},
+                             {Standing::Refused, "Refused, and what there is instead"}};
+  constexpr std::size_t kColumn = 32;
+  std::string page = "The options of perf 6.1's " + verb_ + ", and what becomes of them here.\n";
+  for (const Part& part : kParts) {
+    std::string lines;
+    for (const PerfOption& row : perf_options(verb_)) {
+      if ((is_refused(row) ? Standing::Refused : row.standing) != part.standing) continue;
+      std::string line = "  " + listed_names(row) + (row.value.empty() ? "" : " ") + std::string(row.value);
+      const std::string text = text_of(row);
+      if (!text.empty()) line.resize(std::max(kColumn, line.size() + 2), ' ');
+      lines += line + text + "\n";
+    }
+    if (!lines.empty()) page += "\n" + std::string(part.title) + ":\n" + lines;
+  }
+  return page;
+}
+
+std::string CommandLine::declared(const std::string& name) const {
+  if (is_declared(name)) return name;
+  const auto alias = std::ranges::find(aliases_, name, &std::pair<std::string, std::string>::first);
+  return alias == aliases_.end() ? "" : alias->second;
+}
+
+/// A long name as it was declared: an alias, a flag with no- before it or without its own, or the one that begins so.
+void CommandLine::spell_long(std::string& word) const {
+  const std::size_t end = std::min(word.find('='), word.size());
+  const std::string name = word.substr(0, end), rest = word.substr(end);
+  if (const std::string ours = declared(name); !ours.empty()) {
+    word = ours + rest;
+    return;
+  }
+  constexpr std::size_t kNo = std::string_view("--no-").size();
+  for (const std::string& opposite :
+       {"--no-" + name.substr(2), name.starts_with("--no-") ? "--" + name.substr(kNo) : ""}) {
+    const std::string ours = declared(opposite);
+    if (ours.empty() || !row_of(*app_->get_option(ours)).value.empty()) continue;
+    word = ours + "=false";
+    return;
+  }
+  std::string begun;
+  for (const CLI::Option* const option : app_->get_options()) {
+    for (const std::string& one : option->get_lnames()) {
+      if (!("--" + one).starts_with(name)) continue;
+      if (!begun.empty()) return;
+      begun = "--" + one;
+    }
+  }
+  if (!begun.empty()) word = begun + rest;
+}
+
+/// -z5 and -z=5 of an optional value as --compression-level=5, which CLI11 understands; and aliases.
+void CommandLine::spell_short(std::string& word) const {
+  const std::string letter = word.substr(0, 2), ours = declared(letter);
+  if (ours.empty()) return;
+  const OptionRow row = row_of(*app_->get_option(ours));
+  if (row.value_may_be_left_out && word.size() > 2) {
+    word = row.names.back() + "=" + word.substr(word[2] == '=' ? 3 : 2);
+  } else if (ours != letter) {
+    word = ours + (word.size() > 2 ? "=" : "") + word.substr(2);
+  }
+}
+
+/// Whether the word behind this one is its value.
+bool CommandLine::takes_next(const std::string& word) const {
+  const auto needs_value = [this](const std::string& name) {
+    if (!is_declared(name)) return false;
+    const OptionRow row = row_of(*app_->get_option(name));
+    return !row.value.empty() && !row.value_may_be_left_out;
+  };
+  if (word.starts_with("--")) return needs_value(word);
+  for (std::size_t i = 1; i < word.size(); ++i) {
+    if (needs_value({'-', word[i]})) return i + 1 == word.size();
+  }
+  return false;
+}
+
+/// The words in the spelling that CLI11 knows. The program's words stay.
+std::vector<std::string> CommandLine::as_declared(std::vector<std::string> words) const {
   for (std::size_t i = 1; i < words.size(); ++i) {
     std::string& word = words[i];
     if (word == "--") break;
@@ -235,14 +366,12 @@ std::vector<std::string> CommandLine::with_values_spelled_out(std::vector<std::s
       if (app_->get_prefix_command()) break;
       continue;
     }
-    if (const auto whole = named(word)) {
-      if (!whole->value.empty() && !whole->value_may_be_left_out) ++i;
-      continue;
+    if (word[1] == '-') {
+      spell_long(word);
+    } else {
+      spell_short(word);
     }
-    if (!has_value(word)) continue;
-    const auto row = named(word.substr(0, 2));
-    if (!row || !row->value_may_be_left_out) continue;
-    word = row->names.back() + "=" + word.substr(word[2] == '=' ? 3 : 2);
+    if (takes_next(word)) ++i;
   }
   return words;
 }
@@ -261,7 +390,13 @@ std::optional<int> CommandLine::parse(const Arguments& arguments) {
     *arguments.table = table();
     return 0;
   }
-  const std::vector<std::string> words = with_values_spelled_out(arguments.words);
+  if (std::ranges::find(arguments.words, "--perf") != arguments.words.end() && arguments.words.size() == 3 &&
+      is_declared(arguments.words[1]) && app_->get_help_ptr()->check_name(arguments.words[1])) {
+    write_prose(STDOUT_FILENO, perf_page());
+    return 0;
+  }
+  add_perf_options(arguments.words);
+  const std::vector<std::string> words = as_declared(arguments.words);
   std::vector<const char*> pointers;
   pointers.reserve(words.size());
   for (const std::string& word : words) pointers.push_back(word.c_str());
@@ -271,11 +406,14 @@ std::optional<int> CommandLine::parse(const Arguments& arguments) {
     write_all(STDOUT_FILENO, help_page());
     return 0;
   } catch (const CLI::ArgumentMismatch& problem) {
-    const std::string text = problem.what();  // "--event: 1 required TEXT missing"
-    return refuse(text.substr(0, text.find(':')) + " needs a value");
+    const std::string text = problem.what();  // "--event: 1 required TEXT missing", without a name of perf's
+    const auto at = std::ranges::find_if(words, [this](const std::string& word) { return takes_next(word); });
+    return refuse((text.starts_with(':') && at != words.end() ? *at : text.substr(0, text.find(':'))) +
+                  " needs a value");
   } catch (const CLI::ParseError& problem) {
     return refuse(problem.what());
   }
+  if (const auto refused = answer_perf_options()) return refused;
   program_ = app_->remaining();
   say_names({words.begin() + 1, words.end() - static_cast<std::ptrdiff_t>(program_.size())});
   if (!program_.empty() && program_.front() == "--") {

@@ -10,10 +10,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/command/arguments.h"
 #include "cli/command/option_table.h"
+#include "cli/command/perf_options.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 chose it
 class App;
@@ -80,7 +82,17 @@ class CommandLine {
   static OptionRow row_of(const CLI::Option& option);
   CLI::Option* grouped(CLI::Option* option);
   OptionTable table() const;
-  std::vector<std::string> with_values_spelled_out(std::vector<std::string> words) const;
+  void add_perf_options(const std::vector<std::string>& words);
+  bool is_declared(const std::string& name) const;
+  bool is_refused(const PerfOption& row) const;
+  std::string text_of(const PerfOption& row) const;
+  std::optional<int> answer_perf_options() const;
+  std::string perf_page() const;
+  std::string declared(const std::string& name) const;
+  void spell_long(std::string& word) const;
+  void spell_short(std::string& word) const;
+  bool takes_next(const std::string& word) const;
+  std::vector<std::string> as_declared(std::vector<std::string> words) const;
   std::string help_page() const;
   int refuse(const std::string& what) const;
   int refuse_option(const std::string& typed) const;
@@ -93,6 +105,10 @@ class CommandLine {
   std::string group_ = "Options";
   std::unique_ptr<CLI::App> app_;
   std::vector<Named> named_;
+  std::vector<PerfOption> rows_;                                   // of perf's verb
+  std::vector<std::pair<std::string, std::string>> aliases_;       // perf's other names of our options
+  std::vector<std::pair<CLI::Option*, const PerfOption*>> taken_;  // perf's that are not ours, as typed
+  std::string unused_;                                             // their values
   std::vector<std::string> program_;
 };
 

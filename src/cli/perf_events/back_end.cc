@@ -81,6 +81,12 @@ void add_back_end_options(CommandLine& line, BackEndWords& words, const BackEndO
     line.flag("--per-thread", words.per_thread, "Each thread by itself, without those it starts: one ring a thread");
 }
 
+void take_cpu_list(RunOptions& run, BackEndWords& words) {
+  const bool list = run.cpu.name.find_first_not_of("0123456789,-") == std::string::npos;
+  if (run.cpu.option != "--cpu" || run.cpu.name.empty() || !list) return;
+  words.cpus = std::exchange(run.cpu.name, CpuChoice().name);
+}
+
 Result<void> check_back_end(const BackEndWords& words) {
   if (words.pmu == "sw") {
     const std::string because = only_the_kernel(words);

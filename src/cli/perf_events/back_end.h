@@ -31,6 +31,9 @@ struct BackEndOptions {
 };
 void add_back_end_options(CommandLine& line, BackEndWords& words, const BackEndOptions& options);
 
+/// perf's --cpu 0,1: no CPU model is named so, and -C is meant.
+void take_cpu_list(RunOptions& run, BackEndWords& words);
+
 /// --pmu names one, and what only the kernel can do was not asked of the software PMU.
 Result<void> check_back_end(const BackEndWords& words);
 

@@ -566,6 +566,7 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   line.exit_statuses(kStatusesOfRuns);
   if (const auto status = line.parse(arguments)) return status;
   options.program = line.program();
+  if (takes_samples(kind)) take_cpu_list(words.run, words.back_end);
   auto chosen = choose_perf_events(words, options);
   if (chosen && !options.perf_events) chosen = choose(words, options);
   if (!chosen) {

@@ -1,11 +1,13 @@
 #include "cli/stat/stat_options.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "arch/cpu_model.h"
 #include "cli/command/command_line.h"
 #include "cli/command/exit_status.h"
+#include "cli/command/program_search.h"
 #include "cli/command/say.h"
 #include "cli/events/event_selection.h"
 #include "cli/run/detail_choice.h"
@@ -229,6 +231,17 @@ std::string needs_all_modelled(const StatOptions& out) {
   return "";
 }
 
+/// perf stat record keeps its counts in a perf.data file, which perf stat report reads.
+std::optional<int> refuse_perfs_file(const std::vector<std::string>& program) {
+  if (program.empty() || (program.front() != "record" && program.front() != "report")) return std::nullopt;
+  std::string found;
+  SearchFailure failure;
+  if (find_program(program.front(), std::getenv("PATH"), found, failure)) return std::nullopt;
+  say(Error{"perf's stat " + program.front() + " is no verb here",
+            "stat -x, -o FILE PROGRAM, or stat -j -o FILE PROGRAM, keeps counts for programs to read"});
+  return kUsage;
+}
+
 }  // namespace
 
 Result<void> choose_counting(StatOptions& out) {
@@ -329,6 +342,8 @@ std::optional<int> parse_stat_options(const Arguments& arguments, StatOptions& o
   add_run_options(line, out.run);
   line.exit_statuses(kStatusesOfRuns);
   if (const auto status = line.parse(arguments)) return status;
+  if (const auto status = refuse_perfs_file(line.program())) return status;
+  take_cpu_list(out.run, out.back_end);
   auto chosen = choose_kernel_counting(out);
   if (chosen && !out.perf_events) chosen = choose_counting(out);
   if (!chosen) {
