@@ -36,13 +36,15 @@ Result<CallchainChoice> parse_callchain(const std::string& text) {
   if (text == "lbr") return CallchainChoice{.mode = Callchain::LbrCallStack};
   if (text == "dwarf") return CallchainChoice{.mode = Callchain::Dwarf, .stack_bytes = kUsualStackBytes};
   if (text.starts_with("dwarf,")) {
+    constexpr std::uint32_t kMostOfPerf = 65528;
     const std::uint32_t bytes = whole_number<std::uint32_t>(std::string_view(text).substr(6)).value_or(0);
-    if (bytes < 8 || bytes % 8 != 0 || bytes > session::kMaxUserStack) {
-      return Error{"--call-graph " + text + ": the stack size must be a multiple of 8 up to " +
-                       std::to_string(session::kMaxUserStack),
+    if (bytes == 0 || bytes > kMostOfPerf) {
+      return Error{"--call-graph " + text + ": the stack size must be a number up to " + std::to_string(kMostOfPerf),
                    "--call-graph dwarf takes " + std::to_string(kUsualStackBytes)};
     }
-    return CallchainChoice{.mode = Callchain::Dwarf, .stack_bytes = bytes};
+    const std::uint32_t rounded = (bytes + 7) / 8 * 8;
+    return CallchainChoice{
+        .mode = Callchain::Dwarf, .stack_bytes = std::min(rounded, session::kMaxUserStack), .asked_bytes = rounded};
   }
   return Error{"--call-graph " + text + ": no such way to get call chains", "exact, fp, dwarf, dwarf,SIZE, or lbr"};
 }

@@ -19,7 +19,7 @@ Result<std::uint64_t> parse_registers(const std::string& text);
 
 struct CallchainChoice {
   session::Callchain mode = session::Callchain::None;
-  std::uint32_t stack_bytes = 0;
+  std::uint32_t stack_bytes = 0, asked_bytes = 0;  // of a copy of the stack, and what was asked for
 };
 
 /// What a reader has to know of it.

@@ -4,11 +4,13 @@
 #include <bit>
 #include <cctype>
 #include <charconv>
+#include <fstream>
 #include <utility>
 
 #include "arch/events/tables.h"
 #include "arch/records/bts.h"
 #include "base/items.h"
+#include "base/number.h"
 #include "cli/command/command_line.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/memory_size.h"
@@ -45,8 +47,9 @@ struct TraceBoundWords {
 struct Words {
   std::vector<std::string> events;
   std::uint64_t count = 0, frequency = 0, ds_records = 64;
+  std::string typed_frequency;
   bool no_heap = false, heap = false, stacks = false, any_branch = false, data = false, weight = false, raw = false;
-  std::string callchain, branches, registers, skid;
+  std::string callchain, branches, registers, skid, delay, control;
   RecordKind kind = RecordKind::Plain;
   std::string formats;                  // RecordKind::Branches
   std::string compression;              // "": none; "true": the usual level
@@ -131,6 +134,8 @@ Result<void> refuse_for_a_trace(const Words& words) {
                                                      {!words.skid.empty(), "--skid"},
                                                      {words.data, "-d"},
                                                      {words.weight, "-W"},
+                                                     {!words.delay.empty(), "-D"},
+                                                     {!words.control.empty(), "--control"},
                                                      {words.raw, "-R"}};
   for (const auto& [given, option] : of_samples) {
     if (given)
@@ -297,6 +302,21 @@ std::string class_of(const session::EventSpec& event, const session::RecordingCo
   return config.in_units ? "exact, its data sources modelled in units" : "exact, its data sources modelled";
 }
 
+/// perf's `max` is what the kernel allows on this machine.
+Result<void> choose_frequency(Words& words) {
+  if (words.typed_frequency.empty()) return {};
+  if (words.typed_frequency == "max") {
+    constexpr std::uint64_t kUsualMost = 100'000;  // of the kernel
+    std::ifstream file("/proc/sys/kernel/perf_event_max_sample_rate");
+    if (!(file >> words.frequency) || words.frequency == 0) words.frequency = kUsualMost;
+    return {};
+  }
+  words.frequency = whole_number<std::uint64_t>(words.typed_frequency).value_or(0);
+  if (words.frequency == 0)
+    return Error{"-F " + words.typed_frequency + ": neither a whole number from 1 up nor max", "-F 4000"};
+  return {};
+}
+
 Result<void> choose(const Words& words, RecordOptions& out) {
   if (auto supported = check_run_options(words.run); !supported) return supported;
   if (out.output == "-") {
@@ -322,6 +342,10 @@ Result<void> choose(const Words& words, RecordOptions& out) {
     if (!choice) return choice.error();
     out.config.callchain = choice->mode;
     out.config.stack_bytes = choice->stack_bytes;
+    if (choice->stack_bytes < choice->asked_bytes)
+      out.notices.push_back(Error{"--call-graph " + words.callchain + ": a sample has room for " +
+                                      std::to_string(choice->stack_bytes) + " bytes of the stack",
+                                  ""});
     // perf unwinds with tables that it finds through the mapping they are in, which is not executable.
     out.config.data_mappings = out.config.data_mappings || choice->mode == Callchain::Dwarf;
   }
@@ -340,6 +364,12 @@ Result<void> choose(const Words& words, RecordOptions& out) {
     if (auto possible = can_log_sharing(out.config); !possible) return possible;
   }
 
+  auto times = RecordedTimes::make(words.delay, words.control);
+  if (!times) return times.error();
+  out.times = *times;
+  if (!words.control.empty() && out.config.virtual_time)
+    return Error{"--control and --virtual-time exclude each other: commands come in real time",
+                 "-D takes virtual time"};
   if (!words.registers.empty()) {
     const auto mask = parse_registers(words.registers);
     if (!mask) return mask.error();
@@ -385,6 +415,8 @@ Result<void> choose(const Words& words, RecordOptions& out) {
 /// Options that say how the software PMU works are not passed over where the kernel counts.
 Result<void> refuse_for_the_kernel(const Words& words, const RecordOptions& options) {
   const std::pair<bool, const char*> ours[] = {{words.raw, "-R"},
+                                               {!words.delay.empty(), "-D"},
+                                               {!words.control.empty(), "--control"},
                                                {!words.skid.empty(), "--skid"},
                                                {words.heap, "--heap"},
                                                {words.no_heap, "--no-heap"},
@@ -472,8 +504,16 @@ void add_sample_options(CommandLine& line, Words& words) {
                   : "Events, separated by commas: instructions:ppp, mem_inst_retired.all_loads:pp, r81d0,\n"
                     "{a,b}; `zeroskid list` shows them [instructions:ppp]");
   line.number("-c,--count", words.count, 1, "N", "One sample every N events");
-  line.number("-F,--freq", words.frequency, 1, "N",
-              "N samples per 1,000,000,000 instructions; of modelled events more in the first 25,000,000 [4000]");
+  line.value("-F,--freq", words.typed_frequency, "N|max",
+             "N samples per 1,000,000,000 instructions; of modelled events more in the first 25,000,000 [4000]");
+  if (kind == RecordKind::Plain) {
+    line.value("-D,--delay", words.delay, "MS|-1|MS-MS[,...]",
+               "Samples from so many milliseconds on, in spans of them, or (-1) not before --control enables them");
+    line.value("--control", words.control, "WHERE",
+               "Obey `enable`, `disable` and `ping`, a line each, that come by fifo:PATH[,PATH] or fd:N[,N] while the "
+               "program\n"
+               "runs; `ack` goes into the second");
+  }
   line.group("What a sample holds");
   line.flag("-g", words.stacks, "The call chain: exact by unwind tables, elsewhere by following the code");
   line.value("--call-graph", words.callchain, "exact|fp|dwarf[,BYTES]|lbr",
@@ -567,7 +607,8 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   if (const auto status = line.parse(arguments)) return status;
   options.program = line.program();
   if (takes_samples(kind)) take_cpu_list(words.run, words.back_end);
-  auto chosen = choose_perf_events(words, options);
+  auto chosen = choose_frequency(words);
+  if (chosen) chosen = choose_perf_events(words, options);
   if (chosen && !options.perf_events) chosen = choose(words, options);
   if (!chosen) {
     say(chosen.error());

@@ -11,6 +11,7 @@
 #include "cli/perf_events/perf_record.h"
 #include "cli/record/last_branches.h"
 #include "cli/record/record_kind.h"
+#include "cli/record/recorded_times.h"
 #include "cli/trace/trace_export.h"
 #include "cli/trace/trace_filter.h"
 #include "profile/perf_data/recording.h"
@@ -27,6 +28,7 @@ struct RecordOptions {
   int instruction_event = -1;
   TraceBound bound;               // of a trace
   TraceFilterWords trace_filter;  // not placed yet
+  RecordedTimes times;            // of samples
   std::size_t pmus = 0;           // banks the events take
   std::string why_software;       // behind the first line: ", because --pmu=sw asks for it"
   std::vector<Error> notices;     // to be said before the program runs

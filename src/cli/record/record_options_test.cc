@@ -275,7 +275,7 @@ TEST(RecordOptions, ValuesOutsideTheirListsAreRefusedWithTheList) {
       refused({"--call-graph", "magic", "ls"}),
       "zeroskid: --call-graph magic: no such way to get call chains\nhint: exact, fp, dwarf, dwarf,SIZE, or lbr\n");
   EXPECT_EQ(refused({"--call-graph", "dwarf,100000", "ls"}),
-            "zeroskid: --call-graph dwarf,100000: the stack size must be a multiple of 8 up to 57344\n"
+            "zeroskid: --call-graph dwarf,100000: the stack size must be a number up to 65528\n"
             "hint: --call-graph dwarf takes 8192\n");
   EXPECT_EQ(refused({"--intr-regs=ax,xyz", "ls"}),
             "zeroskid: --intr-regs: no register xyz\n"

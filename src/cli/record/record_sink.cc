@@ -54,11 +54,16 @@ void RecordSink::keep(const Result<void>& result) {
 }
 
 void RecordSink::take(session::Sample& sample) {
+  if (times_ != nullptr && !times_->includes(sample.time_ns)) {
+    ++of_other_times_;
+    return;
+  }
   ++samples_;
   keep(writer_.sample(sample));
 }
 
 void RecordSink::take(session::Hello& hello) {
+  if (times_ != nullptr) times_->begin(hello.origin.time_ns);
   if (hello.exec) waiting_exits_.erase(hello.origin.pid);
   units_.receive(session::Hello(hello));
 }

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "cli/record/last_branches.h"
 #include "cli/record/process_order.h"
+#include "cli/record/recorded_times.h"
 #include "cli/run/collector.h"
 #include "cli/stat/stat_totals.h"
 #include "profile/perf_data/perf_data_writer.h"
@@ -26,6 +27,10 @@ class RecordSink final : public RecordingSink {
 
   void receive(session::Message&& message) override;
   void breathe() override;
+
+  /// Samples of other times are left out. `times` outlives this.
+  void keep_only(RecordedTimes& times) { times_ = &times; }
+  std::uint64_t samples_of_other_times() const { return of_other_times_; }
 
   /// Writes what still waits, the summary and the features. Every error has been said then.
   /// returns whether the whole recording is in the file
@@ -76,7 +81,8 @@ class RecordSink final : public RecordingSink {
   std::unique_ptr<ProcessOrder> order_;  // in virtual time
   std::optional<Error> error_;
   bool error_is_told_ = false;
-  std::uint64_t samples_ = 0;
+  std::uint64_t samples_ = 0, of_other_times_ = 0;
+  RecordedTimes* times_ = nullptr;
   std::optional<LastBranches> last_branches_;            // of a bounded trace: none is in the file before the end
   std::map<std::int32_t, profile::Exit> waiting_exits_;  // by pid
   std::map<std::int64_t, session::Statistics> running_;  // by thread

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <iterator>
 #include <string>
 
@@ -47,8 +48,10 @@ void summarise(const RecordOptions& options, const RecordSink& sink) {
                                        : " samples";
   const std::string before =
       sink.branches_dropped() != 0 ? ", the " + with_separators(sink.branches_dropped()) + " before them dropped" : "";
-  const std::string others =
-      options.trace_filter.any() ? ", " + with_separators(s.filtered) + " filtered out" : std::string();
+  const std::string others = options.trace_filter.any() ? ", " + with_separators(s.filtered) + " filtered out"
+                             : !options.times.is_everything()
+                                 ? ", " + with_separators(sink.samples_of_other_times()) + " of other times left out"
+                                 : std::string();
   std::string text = std::string("[ zeroskid ") + (profile ? "profile: " : "record: ") + with_separators(kept) + unit +
                      before + others + " -> " + sink.path() + " (" + byte_size(sink.bytes()) + ") ]\n";
   if (options.config.in_units) {
@@ -73,7 +76,7 @@ void summarise(const RecordOptions& options, const RecordSink& sink) {
     write_prose(STDERR_FILENO, "hint: zeroskid annotate" +
                                    (sink.path() == "perf.data" ? std::string() : " -i " + sink.path()) +
                                    " shows how often each line ran, zeroskid report each function\n");
-  else if (sink.samples() == 0)
+  else if (sink.samples() == 0 && sink.samples_of_other_times() == 0)
     say(Error{"no event came as often as its period", "-c 1 samples every event"});
 }
 
@@ -119,9 +122,17 @@ int run(const Arguments& arguments, RecordKind kind) {
   }
   RecordSink sink(*std::move(writer), options.config.virtual_time, options.config.estimated_events().size(),
                   options.bound);
+  if (!options.times.is_everything()) sink.keep_only(options.times);
   ProgressLine progress(progress_style(options.quiet, options.verbose));
   Collector collector(sink, options.config, options.instruction_event, options.quiet,
                       [&](const Progress& now) { progress.show(now); });
+  collector.listen_to([&] { return options.times.descriptor(); },
+                      [&] {
+                        timespec now{};
+                        clock_gettime(CLOCK_MONOTONIC, &now);  // of samples, too
+                        options.times.take_commands(static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+                                                    static_cast<std::uint64_t>(now.tv_nsec));
+                      });
   if (!options.quiet) {
     std::string line = back_end_line(options.config, options.pmus, options.why_software);
     if (options.trace_filter.any())

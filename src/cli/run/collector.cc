@@ -65,9 +65,12 @@ ProgramEnd Collector::run(const Launched& launched, OwnSignals& signals) {
   Clock::time_point last_breath = start;
   ProgramEnd end;
   pollfd sources[] = {{.fd = launched.socket, .events = POLLIN, .revents = 0},
-                      {.fd = signals.descriptor(), .events = POLLIN, .revents = 0}};
+                      {.fd = signals.descriptor(), .events = POLLIN, .revents = 0},
+                      {.fd = listened_to_(), .events = POLLIN, .revents = 0}};
   for (;;) {
-    poll(sources, 2, kBreathMs);
+    poll(sources, std::size(sources), kBreathMs);
+    if ((sources[2].revents & (POLLIN | POLLHUP)) != 0) ready_();
+    sources[2].fd = listened_to_();
     signals.pass_on(launched.pid);
     receive_all(launched.socket, kAtOnce);
     if (sources[0].revents & POLLHUP) sources[0].fd = -1;  // nobody is left to send

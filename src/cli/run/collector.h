@@ -70,6 +70,11 @@ class Collector {
   Collector(RecordingSink& sink, const session::RecordingConfig& config, int instruction_event, bool quiet,
             std::function<void(const Progress&)> watch, Now now = std::chrono::steady_clock::now);
 
+  /// Calls `ready` whenever there is something to read, until `descriptor` says -1.
+  void listen_to(std::function<int()> descriptor, std::function<void()> ready) {
+    listened_to_ = std::move(descriptor);
+    ready_ = std::move(ready);
+  }
   /// Until the program has ended and everything that was sent has arrived. Closes launched.socket.
   ProgramEnd run(const Launched& launched, OwnSignals& signals);
 
@@ -89,6 +94,8 @@ class Collector {
   bool quiet_;
   std::function<void(const Progress&)> watch_;
   Now now_;
+  std::function<int()> listened_to_ = [] { return -1; };
+  std::function<void()> ready_;
   std::unique_ptr<std::byte[]> buffer_;  // for a datagram; as much of it is touched as they are long
   bool complained_ = false;
   bool ran_ = false;
