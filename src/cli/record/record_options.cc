@@ -319,9 +319,8 @@ Result<void> choose_frequency(Words& words) {
 
 Result<void> choose(const Words& words, RecordOptions& out) {
   if (auto supported = check_run_options(words.run); !supported) return supported;
-  if (out.output == "-") {
-    return Error{"-o -: a recording cannot be written to a pipe yet", "name a file: -o FILE"};
-  }
+  if (out.output == "-" && !words.compression.empty())
+    return Error{"-o - and -z exclude each other: perf's pipe format is not compressed", "-o - | zstd"};
   const auto level = compression_level(words.compression);
   if (!level) return level.error();
   out.description.compression_level = *level;
@@ -510,9 +509,8 @@ void add_sample_options(CommandLine& line, Words& words) {
     line.value("-D,--delay", words.delay, "MS|-1|MS-MS[,...]",
                "Samples from so many milliseconds on, in spans of them, or (-1) not before --control enables them");
     line.value("--control", words.control, "WHERE",
-               "Obey `enable`, `disable` and `ping`, a line each, that come by fifo:PATH[,PATH] or fd:N[,N] while the "
-               "program\n"
-               "runs; `ack` goes into the second");
+               "Obey `enable`, `disable` and `ping`, a line each, by fifo:PATH[,PATH] or fd:N[,N] while the\n"
+               "program runs; `ack` goes into the second");
   }
   line.group("What a sample holds");
   line.flag("-g", words.stacks, "The call chain: exact by unwind tables, elsewhere by following the code");
@@ -575,7 +573,8 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
     add_sample_options(line, words);
   }
   line.group("The recording");
-  line.value("-o,--output", options.output, "FILE", "Where to [perf.data; an old one is kept as perf.data.old]");
+  line.value("-o,--output", options.output, "FILE",
+             "Where to; - is stdout, for a pipe [perf.data; an old one is kept as\nperf.data.old]");
   if (takes_samples(kind)) {
     line.number("-m,--mmap-pages", words.ring_pages, 1, "N",
                 "With --pmu=hw: pages of memory for records, on each CPU; a power of two [128]");

@@ -280,8 +280,8 @@ TEST(RecordOptions, ValuesOutsideTheirListsAreRefusedWithTheList) {
   EXPECT_EQ(refused({"--intr-regs=ax,xyz", "ls"}),
             "zeroskid: --intr-regs: no register xyz\n"
             "hint: registers: ax bx cx dx si di bp sp ip flags r8 r9 r10 r11 r12 r13 r14 r15\n");
-  EXPECT_EQ(refused({"-o", "-", "ls"}),
-            "zeroskid: -o -: a recording cannot be written to a pipe yet\nhint: name a file: -o FILE\n");
+  EXPECT_EQ(refused({"-o", "-", "-z", "ls"}),
+            "zeroskid: -o - and -z exclude each other: perf's pipe format is not compressed\nhint: -o - | zstd\n");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "cli/command/verb.h"
 #include "cli/costs/cost_line.h"
 #include "cli/mem/mem_verb.h"
+#include "cli/record/piped_output.h"
 #include "cli/record/record_options.h"
 #include "cli/record/record_sink.h"
 #include "cli/run/detail_choice.h"
@@ -37,7 +38,8 @@ void take_back(const std::string& path, bool had_old) {
   if (had_old) std::rename((path + ".old").c_str(), path.c_str());
 }
 
-void summarise(const RecordOptions& options, const RecordSink& sink) {
+/// name  of the recording
+void summarise(const RecordOptions& options, const RecordSink& sink, const std::string& name) {
   const session::Statistics& s = sink.statistics();
   const bool trace = options.config.traces_branches();
   const std::uint64_t kept = trace ? sink.branches_in_file() : sink.samples_in_file();
@@ -53,7 +55,7 @@ void summarise(const RecordOptions& options, const RecordSink& sink) {
                                  ? ", " + with_separators(sink.samples_of_other_times()) + " of other times left out"
                                  : std::string();
   std::string text = std::string("[ zeroskid ") + (profile ? "profile: " : "record: ") + with_separators(kept) + unit +
-                     before + others + " -> " + sink.path() + " (" + byte_size(sink.bytes()) + ") ]\n";
+                     before + others + " -> " + name + " (" + byte_size(sink.bytes()) + ") ]\n";
   if (options.config.in_units) {
     text += "[ zeroskid record: in detail: " + detail_in_words(options.config, sink.units()) +
             "; samples of estimates are taken there, and their periods scaled ]\n";
@@ -90,9 +92,7 @@ std::vector<std::string> command_line_of(const Arguments& arguments, RecordKind 
   return words;
 }
 
-int run(const Arguments& arguments, RecordKind kind) {
-  RecordOptions options;
-  if (const auto status = parse_record_options(arguments, options, kind)) return *status;
+int run(RecordOptions& options, const Arguments& arguments, RecordKind kind, const std::string& name) {
   if (options.perf_events) {
     if (!options.quiet) {
       for (const Error& notice : options.notices) say(notice);
@@ -153,12 +153,28 @@ int run(const Arguments& arguments, RecordKind kind) {
     return exit_status_of(end.wait_status);
   }
   say_how_it_ended(program, end);
-  if (!options.quiet) summarise(options, sink);
+  if (!options.quiet) summarise(options, sink, name);
   if (!whole) return kToolFailed;
   if (!options.exports.files.empty()) {
     if (const int failed = export_trace(options.exports, options.quiet); failed != 0) return failed;
   }
   return exit_status_of(end.wait_status);
+}
+
+int run(const Arguments& arguments, RecordKind kind) {
+  RecordOptions options;
+  if (const auto status = parse_record_options(arguments, options, kind)) return *status;
+  PipedOutput pipe;
+  std::string& output = options.perf_events ? options.perf_events->output : options.output;
+  const std::string name = output;
+  if (name == "-") {
+    if (auto begun = pipe.begin(output); !begun) {
+      say(begun.error());
+      return kToolFailed;
+    }
+  }
+  const int status = run(options, arguments, kind, name);
+  return pipe.finish() ? status : kToolFailed;
 }
 
 int run_record(const Arguments& arguments) { return run(arguments, RecordKind::Plain); }
