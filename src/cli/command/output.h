@@ -13,7 +13,10 @@ namespace zs::cli {
 class Output {
  public:
   /// returns the exit status if there is nowhere to write; that has been said
-  std::optional<int> open_file(const std::string& path);
+  enum class Old { Dropped, Kept };  // what was in the file
+  std::optional<int> open_file(const std::string& path, Old old = Old::Dropped);
+  /// A file that whoever called us has opened; likewise.
+  std::optional<int> take_descriptor(int descriptor);
   int descriptor() const { return descriptor_; }
 
   void add(const std::string& text);

@@ -16,6 +16,7 @@ std::string only_the_kernel(const BackEndWords& words) {
   if (!words.tids.empty()) return "-t watches a running thread";
   if (words.all_cpus) return "-a watches the whole system";
   if (!words.cpus.empty()) return "-C watches whole CPUs";
+  if (words.all_kernel) return "--all-kernel looks at the kernel alone";
   if (words.per_thread) return "--per-thread is about rings of the kernel's";
   return "";
 }
@@ -77,6 +78,8 @@ void add_back_end_options(CommandLine& line, BackEndWords& words, const BackEndO
   line.values(options.t_is_tid ? "-t,--tid" : "--tid", words.tids, "TID[,TID...]", "Threads that run already");
   line.flag("-a,--all-cpus", words.all_cpus, "The whole system");
   line.value("-C,--cpu-list", words.cpus, "CPU[-CPU][,...]", "These CPUs only");
+  line.flag("--all-user", words.all_user, "User space alone, as EVENT:u");
+  line.flag("--all-kernel", words.all_kernel, "The kernel alone, as EVENT:k");
   if (options.rings_by_thread)
     line.flag("--per-thread", words.per_thread, "Each thread by itself, without those it starts: one ring a thread");
 }
@@ -141,6 +144,12 @@ Result<std::optional<PerfEventsChoice>> choose_back_end(const BackEndWords& word
         events->size() == 1 ? events->front().name + " is an event of the kernel" : "all events are the kernel's own";
   }
   if (!events) return events.error();
+  for (host::KernelEvent& event : *events) {
+    if (!words.all_user && !words.all_kernel) break;
+    event.attr.exclude_user = words.all_kernel ? 1 : 0;
+    event.attr.exclude_kernel = event.attr.exclude_hv = words.all_user ? 1 : 0;
+    event.rings_said = true;
+  }
   auto targets = targets_of(words);
   if (!targets) return targets.error();
   return std::optional(PerfEventsChoice{.because = because.empty() ? "--pmu=hw asks for it" : std::move(because),

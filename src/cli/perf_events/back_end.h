@@ -20,7 +20,7 @@ struct BackEndWords {
   std::string pmu;  // "": auto, and nobody said so
   std::vector<std::string> pids, tids;
   std::string cpus;
-  bool all_cpus = false, per_thread = false;
+  bool all_cpus = false, per_thread = false, all_user = false, all_kernel = false;
 };
 
 /// What differs between verbs.

@@ -70,6 +70,8 @@ std::string usual_counts(bool pmu) {
 /// An option among these that the software PMU alone knows; "" if none was given.
 std::string option_of_the_software_pmu(const StatOptions& options) {
   const std::pair<bool, const char*> ours[] = {{!options.metrics.empty(), "-M"},
+                                               {!options.before.empty(), "--pre"},
+                                               {!options.behind.empty(), "--post"},
                                                {options.detail != 0, "-d"},
                                                {!options.windows.skid.empty(), "--skid"},
                                                {!options.regions.empty(), "--region"},
@@ -207,7 +209,7 @@ int stat_perf_events(StatOptions& options) {
     if (!counting.targets.is_watching()) options.report.command = joined(options.program);
   }
   Output output;
-  if (const auto status = output.open_file(options.output)) return *status;
+  if (const auto status = open_output(options, output)) return *status;
   const bool intervals = options.interval.count() != 0;
   double begin = 0;
   if (intervals) {

@@ -9,6 +9,7 @@
 #include "cli/command/exit_status.h"
 #include "cli/command/program_search.h"
 #include "cli/command/say.h"
+#include "cli/command/verb.h"
 #include "cli/events/event_selection.h"
 #include "cli/run/detail_choice.h"
 #include "cli/stat/perf_stat.h"
@@ -277,6 +278,11 @@ Result<void> choose_counting(StatOptions& out) {
   return {};
 }
 
+std::optional<int> open_output(const StatOptions& options, Output& output) {
+  if (options.log_fd != 0) return output.take_descriptor(static_cast<int>(options.log_fd));
+  return output.open_file(options.output, options.append ? Output::Old::Kept : Output::Old::Dropped);
+}
+
 std::vector<std::uint64_t> as_printed(const std::vector<std::uint64_t>& counted, const StatOptions& options) {
   std::vector<std::uint64_t> printed;
   for (const std::size_t event : options.counted_as) printed.push_back(event == kNotCounted ? 0 : counted[event]);
@@ -313,6 +319,10 @@ std::optional<int> parse_stat_options(const Arguments& arguments, StatOptions& o
   line.number("-r,--repeat", out.repeat, 1, "N", "Run the program N times; print means and their deviations");
   line.value("--repeat-until", out.repeat_until, "EVENT:PERCENT",
              "Run it until the mean of EVENT deviates by PERCENT at most, but not more than\n-r N times [100]");
+  line.flag("-n,--null", out.null, "Nothing but time");
+  line.flag("--topdown", out.topdown, "What became of the issue slots: zeroskid topdown PROGRAM");
+  line.value("--pre", out.before, "COMMAND", "Have the shell run it before each run, uncounted");
+  line.value("--post", out.behind, "COMMAND", "The same behind each run");
   line.flag("--per-thread", out.per_thread, "A line per thread");
   line.flag("--per-process", out.per_process, "A line per process");
   line.value("--follow", out.follow_list, "WHAT[,WHAT...]",
@@ -334,6 +344,8 @@ std::optional<int> parse_stat_options(const Arguments& arguments, StatOptions& o
   line.value("--format", out.format, "csv|hpctool-csv",
              "With -I: a table for `zeroskid plot`; hpctool-csv\nwithout -I: one row of the whole run");
   line.value("-o,--output", out.output, "FILE", "Where to [stderr]");
+  line.flag("--append", out.append, "Behind what is in that file");
+  line.number("--log-fd", out.log_fd, 1, "N", "To a descriptor that is open already");
   line.value("--color", out.colour, "auto|always|never", "When to colour [auto]");
   line.flag("-q,--quiet", out.quiet, "No progress line");
   line.flag("-v,--verbose", out.verbose, "A progress line in logs too");
@@ -343,6 +355,16 @@ std::optional<int> parse_stat_options(const Arguments& arguments, StatOptions& o
   line.exit_statuses(kStatusesOfRuns);
   if (const auto status = line.parse(arguments)) return status;
   if (const auto status = refuse_perfs_file(line.program())) return status;
+  if (out.topdown) {
+    std::vector<std::string> words{"topdown", "--"};
+    words.insert(words.end(), line.program().begin(), line.program().end());
+    return kTopdownVerb.run({words});
+  }
+  if (out.null && out.events.empty()) out.events = {"task-clock"};
+  if (out.log_fd != 0 && !out.output.empty()) {
+    say(Error{"-o and --log-fd exclude each other", ""});
+    return kUsage;
+  }
   take_cpu_list(out.run, out.back_end);
   auto chosen = choose_kernel_counting(out);
   if (chosen && !out.perf_events) chosen = choose_counting(out);

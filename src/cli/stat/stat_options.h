@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "cli/command/arguments.h"
+#include "cli/command/output.h"
 #include "cli/command/terminal.h"
 #include "cli/perf_events/back_end.h"
 #include "cli/run/follow_filter.h"
@@ -28,7 +29,10 @@ struct StatOptions {
   std::string separator, output, format, colour = "auto";
   std::uint64_t repeat = 1;
   std::string repeat_until;
-  std::size_t detail = 0;  // -d, how often
+  std::size_t detail = 0;      // -d, how often
+  std::string before, behind;  // commands of the shell, around each run
+  std::uint64_t log_fd = 0;    // 0: none
+  bool append = false, null = false, topdown = false;
   bool json = false, per_thread = false, per_process = false, quiet = false, verbose = false;
   WindowOptions windows;
   std::vector<std::string> regions;
@@ -61,6 +65,9 @@ std::optional<int> parse_stat_options(const Arguments& arguments, StatOptions& o
 
 /// Resolves what was asked for: fills in `config`, `report.events`, `report.metrics` and what follows from them.
 Result<void> choose_counting(StatOptions& out);
+
+/// Opens what -o and --log-fd name. returns the exit status if there is nowhere to write; that has been said
+std::optional<int> open_output(const StatOptions& options, Output& output);
 
 /// From values by counted event to values by printed event.
 std::vector<std::uint64_t> as_printed(const std::vector<std::uint64_t>& counted, const StatOptions& options);

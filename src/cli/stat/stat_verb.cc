@@ -158,6 +158,15 @@ int status_for_regions(const StatOptions& options, const std::vector<RegionTotal
   return !options.regions.empty() && entered == 0 && status == 0 ? kToolFailed : status;
 }
 
+/// returns whether it did what it should; if not, that has been said
+bool run_command(const char* option, const std::string& command) {
+  if (command.empty()) return true;
+  const int status = std::system(command.c_str());
+  if (status != 0)
+    say(std::string(option) + " " + command + ": ended with status " + std::to_string(exit_status_of(status)));
+  return status == 0;
+}
+
 int run_stat(const Arguments& arguments) {
   StatOptions options;
   if (const auto status = parse_stat_options(arguments, options)) return *status;
@@ -172,7 +181,7 @@ int run_stat(const Arguments& arguments) {
   }
   options.config.regions = *std::move(regions);
   Output output;
-  if (const auto status = output.open_file(options.output)) return *status;
+  if (const auto status = open_output(options, output)) return *status;
   StatRegions counted(options.config.events.size(), options.config.estimated_events().size(), options.regions);
   say_cost(options.config, options.quiet, options.verbose);
   OwnSignals signals;
@@ -180,7 +189,9 @@ int run_stat(const Arguments& arguments) {
   bool go_on = true;
   for (std::uint64_t i = 0; i < options.repeat && go_on; ++i) {
     options.config.units.seed = seed_of_run(options.run.seed, i);
+    if (!run_command("--pre", options.before)) return kToolFailed;
     status = run_once(program, options, signals, output, counted, go_on);
+    if (!run_command("--post", options.behind)) return kToolFailed;
     if (options.until && options.until->reached(options.report)) go_on = false;
   }
   if (options.until && !options.report.runs.empty() && !options.quiet) say(options.until->outcome(options.report));
