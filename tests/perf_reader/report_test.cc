@@ -251,7 +251,7 @@ TEST_F(Texts, ScriptRefusesFieldsThatAreNotThere) {
   EXPECT_EQ(script({.fields = "ip,colour"}, 1),
             "there is no field 'colour' to print\nthe fields are: comm pid tid cpu time period event addr data_src "
             "weight ins_lat "
-            "ip sym symoff dso srcline iregs uregs brstack brstacksym phys_addr");
+            "ip sym symoff dso srcline iregs uregs brstack brstacksym phys_addr misc insn insnlen");
   EXPECT_EQ(without_place(script({.fields = "brstack"}, 1), here_ / "", ""),
             "perf.data: samples of event 'inst_retired.any:ppp' have no 'brstack'\nrecord with -b to have it");
 }

@@ -35,6 +35,7 @@ std::optional<int> parse(const Arguments& arguments, MemReportOptions& options) 
                    "accesses as its period says.",
                    "[-i FILE] [OPTIONS]");
   add_input_options(line, options.input);
+  add_choice_options(line, options.input);
   line.value(
       "-s,--sort", options.keys, "KEY[,KEY...]",
       "What makes a line of its own [mem,symbol,dso,data,snoop,tlb,\nlocked,blocked; fewer where the page is narrow]");

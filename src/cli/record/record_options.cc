@@ -4,7 +4,6 @@
 #include <bit>
 #include <cctype>
 #include <charconv>
-#include <fstream>
 #include <utility>
 
 #include "arch/events/tables.h"
@@ -22,6 +21,7 @@
 #include "cli/mem/memory_events.h"
 #include "cli/perf_events/back_end.h"
 #include "cli/record/compression_option.h"
+#include "cli/record/sampled_events.h"
 #include "cli/run/detail_choice.h"
 #include "host/memory_accesses.h"
 #include "profile/perf_data/event_attr.h"
@@ -44,12 +44,19 @@ struct TraceBoundWords {
   std::uint64_t last_branches = 0;
 };
 
+/// How often is sampled: -c, -F.
+struct Often {
+  std::uint64_t count = 0, frequency = 0;
+  std::string typed;
+};
+
 struct Words {
   std::vector<std::string> events;
-  std::uint64_t count = 0, frequency = 0, ds_records = 64;
-  std::string typed_frequency;
+  Often often;
+  std::uint64_t ds_records = 64;
   bool no_heap = false, heap = false, stacks = false, any_branch = false, data = false, weight = false, raw = false;
-  std::string callchain, branches, registers, skid, delay, control;
+  std::string callchain, branches, registers, skid;
+  RecordedTimesWords times;
   RecordKind kind = RecordKind::Plain;
   std::string formats;                  // RecordKind::Branches
   std::string compression;              // "": none; "true": the usual level
@@ -60,13 +67,6 @@ struct Words {
   BackEndWords back_end;
   std::uint64_t ring_pages = 128;
 };
-
-/// As perf names processors: vendor, family, model, stepping.
-std::string cpu_id(const arch::CpuModel& model) {
-  const arch::Identity identity = arch::identity(model);
-  return std::string(arch::vendor_name(model)) + "," + std::to_string(identity.family) + "," +
-         std::to_string(identity.model) + "," + std::to_string(identity.stepping);
-}
 
 Result<void> choose_branches(const Words& words, const arch::CpuModel& model, RecordOptions& out) {
   const bool wanted = words.any_branch || !words.branches.empty() || out.config.callchain == Callchain::LbrCallStack;
@@ -96,21 +96,6 @@ Result<void> choose_branches(const Words& words, const arch::CpuModel& model, Re
   return {};
 }
 
-/// An overflow arms PEBS and the next occurrence is recorded, so a period of 1 gives every second one (the arming
-/// rule).
-void warn_of_every_second(const session::EventSpec& event, const arch::CpuModel& model, RecordOptions& out) {
-  if (event.kind != session::EventKind::Hardware || event.precise == 0 || event.period != 1 || event.frequency != 0)
-    return;
-  const arch::Event* const row = arch::find_event(model, arch::PerfEvtSel{event.select});
-  if (event.precise_distribution || row == nullptr || row->meaning == nullptr) return;
-  const bool at_overflow = row->precise == arch::Precise::No ? model.pebs_of_any_event : !model.exact_counters.empty();
-  if (at_overflow) return;
-  const std::string plain = event.name.substr(0, event.name.rfind(':'));
-  out.notices.push_back(
-      Error{event.name + " -c 1: every second one is sampled; an overflow arms PEBS, which records the next",
-            "-e " + plain + " -c 1 samples each, at the instruction behind it"});
-}
-
 /// How much of a trace is kept.
 Result<void> bound_trace(const Words& words, RecordOptions& out) {
   out.bound.branches = words.bound.last_branches;
@@ -124,8 +109,8 @@ Result<void> bound_trace(const Words& words, RecordOptions& out) {
 
 /// Options of samples, beside a trace that has none.
 Result<void> refuse_for_a_trace(const Words& words) {
-  const std::pair<bool, const char*> of_samples[] = {{words.count != 0, "-c"},
-                                                     {words.frequency != 0, "-F"},
+  const std::pair<bool, const char*> of_samples[] = {{words.often.count != 0, "-c"},
+                                                     {words.often.frequency != 0, "-F"},
                                                      {words.stacks, "-g"},
                                                      {!words.callchain.empty(), "--call-graph"},
                                                      {words.any_branch, "-b"},
@@ -134,8 +119,8 @@ Result<void> refuse_for_a_trace(const Words& words) {
                                                      {!words.skid.empty(), "--skid"},
                                                      {words.data, "-d"},
                                                      {words.weight, "-W"},
-                                                     {!words.delay.empty(), "-D"},
-                                                     {!words.control.empty(), "--control"},
+                                                     {!words.times.delay.empty(), "-D"},
+                                                     {!words.times.control.empty(), "--control"},
                                                      {words.raw, "-R"}};
   for (const auto& [given, option] : of_samples) {
     if (given)
@@ -161,27 +146,6 @@ Result<void> choose_skid(const Words& words, const arch::CpuModel& model, Record
   return {};
 }
 
-/// As perf would have asked for such samples.
-std::uint8_t precise_ip_of(const session::EventSpec& event, session::Skid skid) {
-  if (skid == session::Skid::Armed) return 2;
-  if (skid == session::Skid::Precise) return 3;
-  return event.precise;
-}
-
-/// Where the kernel is seen, an event counts the rings that it says, or both.
-Result<void> see_both_rings(const EventSelection& selection, std::vector<session::EventSpec>& events) {
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    using arch::PerfEvtSel;
-    if (events[i].kind != session::EventKind::Hardware || events[i].latency_threshold != 0)
-      return Error{events[i].name + ": is not recorded from outside the guest", "perf record in the guest does it"};
-    events[i].select = PerfEvtSel{events[i].select}
-                           .with(PerfEvtSel::user, selection.parsed[i].user)
-                           .with(PerfEvtSel::kernel, selection.parsed[i].kernel)
-                           .raw();
-  }
-  return {};
-}
-
 /// How often each instruction ran, and each branch was taken.
 Result<void> choose_profile(const Words& words, const arch::CpuModel& model, RecordOptions& out) {
   constexpr std::uint64_t kTakenBranches = 0x20C4;  // BR_INST_RETIRED.NEAR_TAKEN, for readers that know numbers alone
@@ -203,11 +167,11 @@ Result<void> choose_profile(const Words& words, const arch::CpuModel& model, Rec
 }
 
 Result<void> choose_events(const Words& words, const arch::CpuModel& model, RecordOptions& out) {
-  if (words.count != 0 && words.frequency != 0)
+  if (words.often.count != 0 && words.often.frequency != 0)
     return Error{"-c and -F exclude each other", "-c N: one sample every N events"};
   const SamplingDefaults sampling{.sample = true,
-                                  .period = words.count,
-                                  .frequency = words.frequency != 0 ? words.frequency : kUsualFrequency,
+                                  .period = words.often.count,
+                                  .frequency = words.often.frequency != 0 ? words.often.frequency : kUsualFrequency,
                                   .ring_0 = words.kind == RecordKind::Outside};
   std::vector<std::string> names = words.events;
   if (words.kind == RecordKind::Branches) names = {"intel_bts//u"};
@@ -277,7 +241,9 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
   // Its samples are there for where their data was, and between units nobody knows.
   for (session::EventSpec& event : out.config.events)
     event.only_in_units = out.config.in_units && samples_memory(words.kind) && event.has_address;
-  for (const session::EventSpec& event : out.config.events) warn_of_every_second(event, model, out);
+  for (const session::EventSpec& event : out.config.events) {
+    if (auto notice = notice_of_every_second(event, model)) out.notices.push_back(*std::move(notice));
+  }
   out.description.branch_prediction_known = out.config.branch_stack && out.config.detail != session::Detail::Exact;
   const auto banks = session::plan_banks(session::with_progress_event(out.config).events, model);
   if (!banks) return banks.error();
@@ -291,29 +257,6 @@ Result<void> can_log_sharing(const session::RecordingConfig& config) {
                      " has no time, and who meets whom at a line depends on it",
                  "leave --detail out"};
   }
-  return {};
-}
-
-/// What its numbers are worth: how many, and what a sample says of its data.
-std::string class_of(const session::EventSpec& event, const session::RecordingConfig& config) {
-  if (config.is_estimated(event)) return "estimated";
-  if (event.detail != session::Detail::Exact) return "modelled";
-  if (!event.has_address || config.detail == session::Detail::Exact) return "exact";
-  return config.in_units ? "exact, its data sources modelled in units" : "exact, its data sources modelled";
-}
-
-/// perf's `max` is what the kernel allows on this machine.
-Result<void> choose_frequency(Words& words) {
-  if (words.typed_frequency.empty()) return {};
-  if (words.typed_frequency == "max") {
-    constexpr std::uint64_t kUsualMost = 100'000;  // of the kernel
-    std::ifstream file("/proc/sys/kernel/perf_event_max_sample_rate");
-    if (!(file >> words.frequency) || words.frequency == 0) words.frequency = kUsualMost;
-    return {};
-  }
-  words.frequency = whole_number<std::uint64_t>(words.typed_frequency).value_or(0);
-  if (words.frequency == 0)
-    return Error{"-F " + words.typed_frequency + ": neither a whole number from 1 up nor max", "-F 4000"};
   return {};
 }
 
@@ -363,10 +306,10 @@ Result<void> choose(const Words& words, RecordOptions& out) {
     if (auto possible = can_log_sharing(out.config); !possible) return possible;
   }
 
-  auto times = RecordedTimes::make(words.delay, words.control);
+  auto times = RecordedTimes::make(words.times.delay, words.times.control);
   if (!times) return times.error();
   out.times = *times;
-  if (!words.control.empty() && out.config.virtual_time)
+  if (!words.times.control.empty() && out.config.virtual_time)
     return Error{"--control and --virtual-time exclude each other: commands come in real time",
                  "-D takes virtual time"};
   if (!words.registers.empty()) {
@@ -400,7 +343,7 @@ Result<void> choose(const Words& words, RecordOptions& out) {
     out.description.notes.push_back({"units", units_in_words(out.config.units) +
                                                   "; samples of estimates are taken there, and their periods scaled"});
   }
-  if (samples_memory(words.kind) && words.count == 0) {
+  if (samples_memory(words.kind) && words.often.count == 0) {
     out.description.notes.push_back({"weight of a sample",
                                      "its latency times its period; perf mem report leaves periods "
                                      "out, so its shares are others"});
@@ -414,8 +357,8 @@ Result<void> choose(const Words& words, RecordOptions& out) {
 /// Options that say how the software PMU works are not passed over where the kernel counts.
 Result<void> refuse_for_the_kernel(const Words& words, const RecordOptions& options) {
   const std::pair<bool, const char*> ours[] = {{words.raw, "-R"},
-                                               {!words.delay.empty(), "-D"},
-                                               {!words.control.empty(), "--control"},
+                                               {!words.times.delay.empty(), "-D"},
+                                               {!words.times.control.empty(), "--control"},
                                                {!words.skid.empty(), "--skid"},
                                                {words.heap, "--heap"},
                                                {words.no_heap, "--no-heap"},
@@ -453,8 +396,8 @@ Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
   if (auto fits = refuse_for_the_kernel(words, out); !fits) return fits;
   if (!std::has_single_bit(words.ring_pages))
     return Error{"-m " + std::to_string(words.ring_pages) + ": not a power of two", "-m 128"};
-  PerfSampling sampling{.period = words.count,
-                        .frequency = words.frequency,
+  PerfSampling sampling{.period = words.often.count,
+                        .frequency = words.often.frequency,
                         .callchain = !words.callchain.empty() ? words.callchain
                                      : words.stacks           ? "fp"
                                                               : "",
@@ -502,13 +445,13 @@ void add_sample_options(CommandLine& line, Words& words) {
                   ? kind == RecordKind::Memory ? "Other events than those of -t" : "Other events than loads and stores"
                   : "Events, separated by commas: instructions:ppp, mem_inst_retired.all_loads:pp, r81d0,\n"
                     "{a,b}; `zeroskid list` shows them [instructions:ppp]");
-  line.number("-c,--count", words.count, 1, "N", "One sample every N events");
-  line.value("-F,--freq", words.typed_frequency, "N|max",
+  line.number("-c,--count", words.often.count, 1, "N", "One sample every N events");
+  line.value("-F,--freq", words.often.typed, "N|max",
              "N samples per 1,000,000,000 instructions; of modelled events more in the first 25,000,000 [4000]");
   if (kind == RecordKind::Plain) {
-    line.value("-D,--delay", words.delay, "MS|-1|MS-MS[,...]",
+    line.value("-D,--delay", words.times.delay, "MS|-1|MS-MS[,...]",
                "Samples from so many milliseconds on, in spans of them, or (-1) not before --control enables them");
-    line.value("--control", words.control, "WHERE",
+    line.value("--control", words.times.control, "WHERE",
                "Obey `enable`, `disable` and `ping`, a line each, by fifo:PATH[,PATH] or fd:N[,N] while the\n"
                "program runs; `ack` goes into the second");
   }
@@ -606,8 +549,9 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   if (const auto status = line.parse(arguments)) return status;
   options.program = line.program();
   if (takes_samples(kind)) take_cpu_list(words.run, words.back_end);
-  auto chosen = choose_frequency(words);
-  if (chosen) chosen = choose_perf_events(words, options);
+  const auto frequency = parse_frequency(words.often.typed.empty() ? "1" : words.often.typed);
+  if (frequency && !words.often.typed.empty()) words.often.frequency = *frequency;
+  auto chosen = frequency ? choose_perf_events(words, options) : frequency.error();
   if (chosen && !options.perf_events) chosen = choose(words, options);
   if (!chosen) {
     say(chosen.error());

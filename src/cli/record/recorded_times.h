@@ -12,6 +12,11 @@
 
 namespace zs::cli {
 
+/// As they were typed.
+struct RecordedTimesWords {
+  std::string delay, control;
+};
+
 class RecordedTimes {
  public:
   /// delay    "500", "-1" (not before it is enabled), "10-20,30-40" in milliseconds; "": from the beginning

@@ -94,6 +94,7 @@ std::optional<int> parse(const Arguments& arguments, AnnotateOptions& options) {
                      "and a few around them.",
                      "[-i FILE] [OPTIONS] [SYMBOL]");
     add_input_options(line, options.input);
+    add_choice_options(line, options.input);
     line.value("-s,--symbol", options.symbol, "SYMBOL", "The function to show [the hottest of each event]");
     line.value("-d,--dso", options.dso, "FILE", "Only functions of this file");
     line.optional_value("--data-type", options.data_type, "[=TYPE]",

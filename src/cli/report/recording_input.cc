@@ -4,14 +4,50 @@
 
 #include <algorithm>
 
+#include "base/items.h"
 #include "base/number.h"
 #include "cli/command/command_line.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"
 #include "cli/command/terminal.h"
+#include "host/targets.h"
 #include "profile/perf_data/perf_data.h"
 
 namespace zs::cli {
+namespace {
+
+std::vector<std::string> names_in(const std::string& list) {
+  std::vector<std::string> names;
+  if (list.empty()) return names;
+  for (const std::string_view name : items_of(list)) names.emplace_back(name);
+  return names;
+}
+
+/// Of an option that names processes or threads; none if it was not given.
+Result<std::vector<pid_t>> ids_in(const std::string& list, const char* option) {
+  if (list.empty()) return std::vector<pid_t>{};
+  return host::parse_ids(option, list, 0);
+}
+
+}  // namespace
+
+Result<profile::SampleLists> lists_of(const ListWords& words) {
+  auto pids = ids_in(words.pids, "--pid");
+  if (!pids) return pids.error();
+  auto tids = ids_in(words.tids, "--tid");
+  if (!tids) return tids.error();
+  return profile::SampleLists{names_in(words.comms), names_in(words.dsos), names_in(words.symbols), std::move(*pids),
+                              std::move(*tids)};
+}
+
+void add_list_options(CommandLine& line, ListWords& words, const std::string& dsos) {
+  line.value("-c,--comms", words.comms, "NAME[,NAME...]",
+             "Lines of these commands alone; shares stay those of the whole");
+  line.value(dsos, words.dsos, "FILE[,FILE...]", "Of these programs and libraries");
+  line.value("-S,--symbols", words.symbols, "NAME[,NAME...]", "Of these functions");
+  line.value("--pid", words.pids, "PID[,PID...]", "Of these processes");
+  line.value("--tid", words.tids, "TID[,TID...]", "Of these threads");
+}
 
 void add_input_options(CommandLine& line, RecordingInput& input) {
   line.value("-i,--input", input.path, "FILE", "The recording, packed or not; - is stdin [perf.data]");
@@ -19,6 +55,12 @@ void add_input_options(CommandLine& line, RecordingInput& input) {
   line.value("--symfs", input.symfs, "DIR", "Look for programs and libraries below this directory");
   line.flag("--no-demangle", input.no_demangle, "Names as the linker has them");
   line.flag("--no-pager", input.no_pager, "Straight to the terminal, also what is longer than it");
+}
+
+void add_choice_options(CommandLine& line, RecordingInput& input) {
+  line.value("--time", input.times, "SPAN",
+             "Samples of a time: START,STOP in seconds, either of which may be left out; 10%-30%, 20%/3");
+  line.value("-C,--cpu", input.cpus, "CPU[-CPU][,...]", "Samples that were taken on these CPUs");
 }
 
 std::optional<int> parse_reader(CommandLine& line, const Arguments& arguments) {
@@ -95,7 +137,17 @@ bool has_data_sources(const profile::PerfDataReader& reader, std::string_view re
 int empty_status(const profile::PerfDataReader& reader) { return reader.trace_bytes() != 0 ? kToolFailed : 0; }
 
 std::optional<profile::PerfDataReader> open_recording(const RecordingInput& input) {
-  auto reader = profile::PerfDataReader::open(input.path, {.truncated = input.truncated, .traces = input.traces});
+  profile::PerfDataOptions options{
+      .truncated = input.truncated, .traces = input.traces, .times = input.times, .cpus = {}};
+  if (!input.cpus.empty()) {
+    auto cpus = host::parse_cpus(input.cpus);
+    if (!cpus) {
+      say(Error{"-C " + cpus.error().message, cpus.error().hint});
+      return std::nullopt;
+    }
+    options.cpus = *std::move(cpus);
+  }
+  auto reader = profile::PerfDataReader::open(input.path, options);
   if (!reader) {
     say(reader.error());
     return std::nullopt;

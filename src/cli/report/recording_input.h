@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "cli/command/arguments.h"
 #include "cli/command/page.h"
+#include "profile/aggregate/aggregate.h"
 #include "profile/perf_data/perf_data_reader.h"
 #include "profile/symbols/symbolizer.h"
 
@@ -20,6 +21,7 @@ class CommandLine;
 struct RecordingInput {
   std::string path = "perf.data", symfs;
   bool truncated = false, no_demangle = false, no_pager = false;
+  std::string times, cpus;  // --time, -C
   profile::Traces traces = profile::Traces::PassedOver;
 
   profile::Symbolizer symbolizer() const {
@@ -39,6 +41,17 @@ void add_width_options(CommandLine& line, PageWidth& width);
 std::size_t page_width(const PageWidth& width);
 
 void add_input_options(CommandLine& line, RecordingInput& input);
+
+/// Which samples are read: --time, -C.
+void add_choice_options(CommandLine& line, RecordingInput& input);
+
+/// Whose samples: of these commands, files, functions, processes and threads.
+struct ListWords {
+  std::string comms, dsos, symbols, pids, tids;
+};
+/// dsos  the names of that option: perf's script has no letter for it
+void add_list_options(CommandLine& line, ListWords& words, const std::string& dsos);
+Result<profile::SampleLists> lists_of(const ListWords& words);
 
 /// Of a verb that takes options alone: what it ends with where there is nothing more to do; the rest is refused.
 std::optional<int> parse_reader(CommandLine& line, const Arguments& arguments);

@@ -1,5 +1,6 @@
 #include "cli/report/report_verb.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,6 @@
 #include "cli/command/verb.h"
 #include "cli/command/words.h"
 #include "cli/report/recording_input.h"
-#include "host/targets.h"
 #include "report/text/class_text.h"
 #include "report/text/header_text.h"
 #include "report/text/report_text.h"
@@ -30,7 +30,7 @@ struct ReportOptions {
   bool no_children = false, branches = false, no_branches = false, samples = false, periods = false;
   bool skid = false, header = false, header_only = false, stdio = false, inlines = false, no_inlines = false;
   std::uint64_t max_stack = 127;
-  std::string comms, dsos, symbols, pids, tids;
+  ListWords lists;
   PageWidth width;
 };
 
@@ -51,6 +51,7 @@ std::optional<int> parse(const Arguments& arguments, ReportOptions& options) {
   CommandLine line("report", "Shows where the samples of a recording fell, the hottest place first.",
                    "[-i FILE] [OPTIONS]");
   add_input_options(line, options.input);
+  add_choice_options(line, options.input);
   add_trace_option(line, options.itrace);
   line.value("-s,--sort", options.keys, "KEY[,KEY...]", "What makes a line of its own [comm,dso,symbol]");
   line.optional_value("--call-graph,-g", options.graph, "[=WHAT[,...]]",
@@ -58,12 +59,7 @@ std::optional<int> parse(const Arguments& arguments, ReportOptions& options) {
                       "least percentage [0.5], most entries of a level");
   line.flag("--no-children", options.no_children, "Do not add to a function what the functions it calls took");
   line.value("--percent-limit", options.percent_limit, "PERCENT", "Leave out lines below this");
-  line.value("-c,--comms", options.comms, "NAME[,NAME...]",
-             "Lines of these commands alone; shares stay those of the whole");
-  line.value("-d,--dsos", options.dsos, "FILE[,FILE...]", "Of these programs and libraries");
-  line.value("-S,--symbols", options.symbols, "NAME[,NAME...]", "Of these functions");
-  line.value("--pid", options.pids, "PID[,PID...]", "Of these processes");
-  line.value("--tid", options.tids, "TID[,TID...]", "Of these threads");
+  add_list_options(line, options.lists, "-d,--dsos");
   line.flag("-n,--show-nr-samples", options.samples, "A column with the number of samples");
   line.flag("--show-total-period", options.periods, "A column with the sum of periods");
   line.flag("-b,--branch-stack", options.branches, "Show the branches of the samples, not their places");
@@ -84,28 +80,6 @@ std::optional<int> parse(const Arguments& arguments, ReportOptions& options) {
 }
 
 int refuse_report(const Error& error) { return refuse("report", error); }
-
-std::vector<std::string> names_in(const std::string& list) {
-  std::vector<std::string> names;
-  if (list.empty()) return names;
-  for (const std::string_view name : items_of(list)) names.emplace_back(name);
-  return names;
-}
-
-/// Of an option that names processes or threads; none if it was not given.
-Result<std::vector<pid_t>> ids_in(const std::string& list, const char* option) {
-  if (list.empty()) return std::vector<pid_t>{};
-  return host::parse_ids(option, list, 0);
-}
-
-Result<profile::SampleLists> lists_of(const ReportOptions& options) {
-  auto pids = ids_in(options.pids, "--pid");
-  if (!pids) return pids.error();
-  auto tids = ids_in(options.tids, "--tid");
-  if (!tids) return tids.error();
-  return profile::SampleLists{names_in(options.comms), names_in(options.dsos), names_in(options.symbols),
-                              std::move(*pids), std::move(*tids)};
-}
 
 int report_skid(const profile::PerfDataReader& reader, const ReportOptions& options, Page& page) {
   if (!has_samples(reader, kRecordMore)) return empty_status(reader);
@@ -137,7 +111,7 @@ int run_report(const Arguments& arguments) {
     keys = std::move(*parsed);
   }
 
-  auto only = lists_of(options);
+  auto only = lists_of(options.lists);
   if (!only) return refuse_report(only.error());
 
   const auto reader = open_recording(options.input);
@@ -194,16 +168,24 @@ int run_report(const Arguments& arguments) {
   style.graph = {.relative = graph->relative, .min_percent = graph->min_percent, .max_entries = graph->max_entries};
   style.graph.skip_first = options.keys.starts_with("sym");  // as perf: the symbol is what the line begins with
   style.percent_limit = *limit;
+  style.times = options.input.times;
   style.sample_counts = options.samples;
   style.periods = options.periods;
   style.color = style.graph.color = *coloured;
   style.width = style.graph.width = page_width(options.width);
 
   if (!has_samples(*reader, kRecordMore)) return empty_status(*reader);
-  print_list_preamble(page, *reader, options.header, style.width);
   profile::Symbolizer symbolizer = options.input.symbolizer();
   profile::Aggregator aggregator(*reader, symbolizer, aggregation);
-  for (const profile::Histogram& histogram : aggregator.run()) {
+  const std::vector<profile::Histogram> histograms = aggregator.run();
+  const bool chosen = !options.input.times.empty() || !options.input.cpus.empty();
+  if (chosen && std::ranges::all_of(histograms, [](const auto& one) { return one.items == 0; })) {
+    say(Error{reader->name() + ": no sample is of that time and these CPUs", "script -F time,cpu shows both of each"});
+    return 0;
+  }
+  print_list_preamble(page, *reader, options.header, style.width);
+  for (const profile::Histogram& histogram : histograms) {
+    if (chosen && histogram.items == 0) continue;
     page.print(report::class_text(*reader, *histogram.event, style.width) +
                (has_chains ? report::chains_text(histogram, style.width) : "") +
                report::report_text(histogram, aggregator, style));

@@ -19,18 +19,24 @@ struct ScriptOptions {
   std::string fields, itrace;
   bool header = false, header_only = false, hide_call_graph = false, nanoseconds = false;
   bool inlines = false, no_inlines = false, raw = false;
+  bool relative = false, deltas = false;
   std::uint64_t max_stack = 127;
+  ListWords lists;
 };
 
 std::optional<int> parse(const Arguments& arguments, ScriptOptions& options) {
   CommandLine line("script", "Prints the samples of a recording one by one, in the order of time.",
                    "[-i FILE] [OPTIONS]");
   add_input_options(line, options.input);
+  add_choice_options(line, options.input);
   add_trace_option(line, options.itrace);
   line.value("-F,--fields", options.fields, "FIELD[,FIELD...]",
              "What to print of each sample; with + or - before a name,\nmore or less than usual");
   line.flag("--raw", options.raw, "The PEBS records as they lay in memory; recorded with -R");
   line.flag("-G,--hide-call-graph", options.hide_call_graph, "Do not print call chains");
+  add_list_options(line, options.lists, "--dsos");
+  line.flag("--reltime", options.relative, "Times since the first sample");
+  line.flag("--deltatime", options.deltas, "Times since the sample before");
   line.flag("--ns", options.nanoseconds, "Print times in nanoseconds");
   line.flag("--inline", options.inlines, "Show inlined functions in call chains [usual]");
   line.flag("--no-inline", options.no_inlines, "Show none");
@@ -68,6 +74,12 @@ int run_script(const Arguments& arguments) {
                             .nanoseconds = options.nanoseconds,
                             .call_chains = !options.hide_call_graph,
                             .max_stack = options.max_stack};
+  if (options.relative && options.deltas) return refuse("script", {"--reltime and --deltatime exclude each other", ""});
+  if (options.relative) style.times = report::ScriptTimes::SinceFirst;
+  if (options.deltas) style.times = report::ScriptTimes::SinceBefore;
+  auto only = lists_of(options.lists);
+  if (!only) return refuse("script", only.error());
+  style.only = *std::move(only);
   if (options.no_inlines) style.inlines = profile::Inlines::Never;
   if (!has_samples(*reader, kRecordMore)) {
     page.end();

@@ -384,21 +384,18 @@ void Aggregator::take_access(Table& table, const SampleRecord& record) {
   table.histogram.latencies.push_back({cycles, accesses});
 }
 
-namespace {
-
-bool has_lines(const SampleLists& lists, const Hit& hit) {
+bool lets_through(const SampleLists& lists, std::int32_t pid, std::int32_t tid, const std::string& comm,
+                  const Location& place) {
   const auto lets = [](const auto& list, const auto&... any) {
     return list.empty() || ((std::ranges::find(list, any) != list.end()) || ...);
   };
-  const Dso* const dso = hit.location.dso;
-  const Symbol* const symbol = hit.location.symbol;
+  const Dso* const dso = place.dso;
+  const Symbol* const symbol = place.symbol;
   const std::string none;
-  return lets(lists.pids, hit.pid) && lets(lists.tids, hit.tid) && lets(lists.comms, *hit.comm) &&
+  return lets(lists.pids, pid) && lets(lists.tids, tid) && lets(lists.comms, comm) &&
          lets(lists.dsos, dso != nullptr ? dso->path : none, dso != nullptr ? dso->short_name : none) &&
          lets(lists.symbols, symbol != nullptr ? symbol->name() : none);
 }
-
-}  // namespace
 
 void Aggregator::take_sample(Table& table, const SampleRecord& record, const PerfDataReader::Event& event) {
   const session::Sample& sample = record.sample;
@@ -410,7 +407,7 @@ void Aggregator::take_sample(Table& table, const SampleRecord& record, const Per
   hit.comm = intern(spaces_.comm(sample.pid, sample.tid));
   hit.process_comm = intern(spaces_.comm(sample.pid, sample.pid));
   hit.location = symbolizer_.locate(spaces_, sample.pid, sample.ip, record.cpumode);
-  if (!options_.only.empty() && !has_lines(options_.only, hit)) return;
+  if (!options_.only.empty() && !lets_through(options_.only, hit.pid, hit.tid, *hit.comm, hit.location)) return;
   hit.frame = frames_.of(hit.location);
 
   static const std::vector<ChainEntry> none;

@@ -59,6 +59,9 @@ struct SampleLists {
   bool empty() const { return comms.empty() && dsos.empty() && symbols.empty() && pids.empty() && tids.empty(); }
 };
 
+bool lets_through(const SampleLists& lists, std::int32_t pid, std::int32_t tid, const std::string& comm,
+                  const Location& place);
+
 enum class ChainOrder { Caller, Callee };  // which end of a chain is the root of its tree
 
 struct AggregateOptions {

@@ -84,11 +84,14 @@ Result<PerfDataReader> PerfDataReader::read(PerfDataReader reader, PerfDataOptio
   const std::uint64_t available = std::min(claimed, file_bytes - data.offset);
   reader.records_ = reader.bytes_;
   reader.records_name_ = name;
-  reader.first_record_ = data.offset;
-  reader.records_end_ = data.offset + available;
+  reader.extent_.first = data.offset;
+  reader.extent_.end = data.offset + available;
 
   const std::optional<Error> unpacking_damage = reader.unpack();
   std::optional<Error> damage = reader.walk();
+  auto times = parse_times(options.times, reader.first_sample_ns(), reader.last_sample_ns());
+  if (!times) return times.error();
+  reader.choice_ = {.times = *std::move(times), .cpus = std::move(options.cpus)};
   // What is cut is so everywhere: the packed file, the compressed records, the last record. The outermost tells most.
   if (unpacking_damage) damage = unpacking_damage;
   if (packed_damage) damage = std::move(packed_damage);
@@ -123,15 +126,15 @@ Result<PerfDataReader> PerfDataReader::read(PerfDataReader reader, PerfDataOptio
 
 /// Puts the records of `perf record -z` in the place of those that are compressed.
 std::optional<Error> PerfDataReader::unpack() {
-  const Bytes packed = bytes_.subspan(first_record_, records_end_ - first_record_);
+  const Bytes packed = bytes_.subspan(extent_.first, extent_.end - extent_.first);
   if (!has_compressed_records(packed)) return std::nullopt;
-  UnpackedRecords unpacked = unpack_records(name_, packed, first_record_);
+  UnpackedRecords unpacked = unpack_records(name_, packed, extent_.first);
   auto kept = std::make_shared<const std::vector<std::byte>>(std::move(unpacked.records));
   records_ = *kept;
   records_storage_ = std::move(kept);
   records_name_ = name_ + ", unpacked records";
-  first_record_ = 0;
-  records_end_ = records_.size();
+  extent_.first = 0;
+  extent_.end = records_.size();
   return std::move(unpacked.damage);
 }
 
@@ -161,8 +164,8 @@ Result<void> PerfDataReader::check_kind() const {
 
 /// Every record, checked and put into the index. returns the first damage
 std::optional<Error> PerfDataReader::walk() {
-  for (std::uint64_t offset = first_record_; offset < records_end_;) {
-    const std::uint64_t remain = records_end_ - offset;
+  for (std::uint64_t offset = extent_.first; offset < extent_.end;) {
+    const std::uint64_t remain = extent_.end - offset;
     ByteReader in(records_.subspan(offset, remain), records_name_, offset);
     const auto head = in.read<perf::RecordHeader>();
     if (!in.ok()) return in.error("record header");
@@ -265,7 +268,7 @@ std::optional<Error> PerfDataReader::read_trace(std::uint64_t offset, ByteReader
 
 /// The piece behind an AUXTRACE that has been checked, as much of it as is there; `pid` as `tid`.
 TracedBranches PerfDataReader::piece_at(std::uint64_t offset) const {
-  ByteReader in(records_.subspan(offset, records_end_ - offset));
+  ByteReader in(records_.subspan(offset, extent_.end - offset));
   const auto head = in.read<perf::RecordHeader>();
   ByteReader fields = in.sub(head.size - sizeof head);
   const auto body = fields.read<perf::AuxtraceBody>();
@@ -356,7 +359,12 @@ Result<void> PerfDataReader::read_events() {
 
 // ---- reading -----------------------------------------------------------------------------------------------------
 
-void PerfDataReader::for_each(Order order, const std::function<void(const Record&)>& take) const {
+void PerfDataReader::for_each(Order order, const std::function<void(const Record&)>& take_all) const {
+  const std::function<void(const Record&)> take_chosen = [&](const Record& one) {
+    const auto* const sample = std::get_if<SampleRecord>(&one);
+    if (sample == nullptr || choice_.takes(sample->sample)) take_all(one);
+  };
+  const std::function<void(const Record&)>& take = choice_.is_everything() ? take_all : take_chosen;
   RecordDecoder decoder(records_name_, records_, events_);
   Record record;
   CounterReadings readings;

@@ -28,12 +28,15 @@
 #include "profile/perf_data/perf_data.h"
 #include "profile/perf_data/recording.h"
 #include "profile/perf_data/records.h"
+#include "profile/perf_data/sample_choice.h"
 
 namespace zs::profile {
 
 struct PerfDataOptions {
   bool truncated = false;  // read up to the first damage instead of refusing
   Traces traces = Traces::PassedOver;
+  std::string times;      // of which samples are read, as parse_times() takes them; "": all
+  std::vector<int> cpus;  // likewise; none: all
 };
 
 class PerfDataReader {
@@ -95,6 +98,11 @@ class PerfDataReader {
     std::uint64_t offset;
   };
 
+  /// Of records, in the file.
+  struct Extent {
+    std::uint64_t first = 0, end = 0;
+  };
+
   /// Counted as records are read.
   struct Found {
     std::uint64_t samples = 0, lost = 0, first_sample_ns = 0, last_sample_ns = 0;
@@ -127,7 +135,7 @@ class PerfDataReader {
   std::shared_ptr<const void> storage_, records_storage_;
   Bytes bytes_;    // of the file
   Bytes records_;  // where records are: in bytes_, or unpacked from there
-  std::uint64_t first_record_ = 0, records_end_ = 0;
+  Extent extent_;
   perf::FileHeader header_;
   std::int64_t captured_at_ = 0;
   FileEvents events_;
@@ -144,6 +152,7 @@ class PerfDataReader {
   Record scratch_;
   Found found_;
   FileTraces traces_;
+  SampleChoice choice_;
   std::map<std::uint32_t, std::uint64_t> unknown_types_;  // type of record -> how many
 };
 

@@ -105,7 +105,9 @@ std::string report_text(const profile::Histogram& histogram, const profile::Aggr
   const std::string samples = fmt::format("# Samples: {} of event ", rounded_count(histogram.items));
   const std::size_t room =
       style.width > samples.size() + 2 ? style.width - samples.size() - 2 : histogram.event->name.size();
-  std::string out = fmt::format("{}'{}'\n", samples, shortened(histogram.event->name, room));
+  std::string out = fmt::format("{}'{}'", samples, shortened(histogram.event->name, room));
+  if (!style.times.empty()) out += fmt::format(" (time slices: {})", style.times);
+  out += '\n';
   if (style.memory_order.empty()) {
     out += fmt::format("# Event count (approx.): {}\n#\n", histogram.weight);
   } else {
@@ -152,7 +154,7 @@ std::string report_text(const profile::Histogram& histogram, const profile::Aggr
     out += percent_cell(percent);
     if (style.children) out += percent_cell(percent_of(entry.own, histogram.weight));
     if (style.sample_counts) out += fmt::format("  {:>{}}", entry.samples, count_width(style));
-    if (style.periods) out += fmt::format("  {:>{}}", style.children ? entry.total : entry.own, kNumberWidth);
+    if (style.periods) out += fmt::format("  {:>{}}", entry.own, kNumberWidth);
     if (style.latencies) {
       const auto cell = [&](const std::string& text) { out += fmt::format("  {:>{}}", text, kLatencyWidth); };
       cell(mean_text(entry.latencies));

@@ -15,6 +15,7 @@ struct ReportStyle {
   bool call_graph = false;
   CallGraphStyle graph;
   double percent_limit = 0;
+  std::string times;           // of --time, as typed: the head says them
   bool sample_counts = false;  // a column "Samples"
   bool periods = false;        // a column "Period"
   std::string

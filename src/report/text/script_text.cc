@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "base/items.h"
 #include "profile/perf_data/data_source_text.h"
+#include "report/text/disassembly.h"
 
 namespace zs::report {
 namespace {
@@ -47,6 +49,9 @@ constexpr FieldRow kFields[] = {
     {ScriptField::BranchStack,        "brstack",     field::branch_stack,     "-b"},
     {ScriptField::BranchStackSymbols, "brstacksym",  field::branch_stack,     "-b"},
     {ScriptField::PhysicalAddress,    "phys_addr",   field::physical_address, ""},
+    {ScriptField::Misc,               "misc",        0,                       ""},
+    {ScriptField::InstructionBytes,   "insn",        field::ip,               ""},
+    {ScriptField::InstructionLength,  "insnlen",     field::ip,               ""},
 };
 // clang-format on
 
@@ -110,7 +115,8 @@ class Script {
   void run() {
     reader_.for_each(PerfDataReader::Order::Time, [this](const profile::Record& record) {
       spaces_.apply(record);
-      if (const auto* sample = std::get_if<SampleRecord>(&record)) print(*sample);
+      if (const auto* sample = std::get_if<SampleRecord>(&record); sample != nullptr && is_wanted(*sample))
+        print(*sample);
       if (text_.size() >= 65536) flush();
     });
     flush();
@@ -126,7 +132,10 @@ class Script {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
   }
 
+  bool is_wanted(const SampleRecord& record);
+  std::uint64_t shown_time(std::uint64_t time_ns);
   void print(const SampleRecord& record);
+  void print_instruction(const SampleRecord& record, const ScriptFields& fields);
   void print_place(const SampleRecord& record, const ScriptFields& fields);
   void print_target(const SampleRecord& record, const ScriptFields& fields);
   void print_chain(const std::vector<profile::ChainEntry>& chain, const ScriptFields& fields);
@@ -144,8 +153,39 @@ class Script {
   profile::Callchains callchains_;
   const std::function<void(std::string_view)>& out_;
   std::size_t name_width_ = 0, data_source_width_ = 0;
+  std::optional<std::uint64_t> time_before_;  // or of the first sample
   fmt::memory_buffer text_;
 };
+
+bool Script::is_wanted(const SampleRecord& record) {
+  const session::Sample& sample = record.sample;
+  return style_.only.empty() ||
+         profile::lets_through(style_.only, sample.pid, sample.tid, spaces_.comm(sample.pid, sample.tid),
+                               symbolizer_.locate(spaces_, sample.pid, sample.ip, record.cpumode));
+}
+
+std::uint64_t Script::shown_time(std::uint64_t time_ns) {
+  if (style_.times == ScriptTimes::OfClock) return time_ns;
+  const std::uint64_t before = time_before_.value_or(time_ns);
+  if (!time_before_ || style_.times == ScriptTimes::SinceBefore) time_before_ = time_ns;
+  return time_ns - before;
+}
+
+/// Its bytes are those of the file: code that was made at run time has none.
+void Script::print_instruction(const SampleRecord& record, const ScriptFields& fields) {
+  constexpr std::size_t kLongest = 15;
+  const profile::Location at = symbolizer_.locate(spaces_, record.sample.pid, record.sample.ip, record.cpumode);
+  if (at.dso == nullptr || at.dso->image == nullptr) return;
+  const Bytes code = at.dso->image->code(at.image_address, kLongest);
+  const auto decoded =
+      disassemble(code, at.image_address, Syntax::Att, [](profile::ImageAddress) { return std::string(); });
+  if (decoded.empty()) return;
+  const std::size_t length = decoded.front().length;
+  if (fields.has(ScriptField::InstructionLength)) add(" ilen: {}", length);
+  if (!fields.has(ScriptField::InstructionBytes)) return;
+  add(" insn:");
+  for (const std::byte byte : code.first(length)) add(" {:02x}", static_cast<unsigned>(byte));
+}
 
 void Script::print_symbol(const profile::Location& location, const ScriptFields& fields) {
   if (location.symbol == nullptr) {
@@ -277,8 +317,12 @@ void Script::print(const SampleRecord& record) {
     add("{:>5} ", fields.has(Pid) ? sample.pid : sample.tid);
   }
   if (fields.has(Cpu)) add("[{:03}] ", sample.cpu);
+  if (fields.has(Misc)) {
+    constexpr std::string_view kRings = " KUHGg";  // by perf::misc
+    add("{:<6}", record.cpumode < kRings.size() ? kRings.substr(record.cpumode, 1) : "");
+  }
   if (fields.has(Time)) {
-    const std::uint64_t seconds = sample.time_ns / 1'000'000'000, rest = sample.time_ns % 1'000'000'000;
+    const std::uint64_t time = shown_time(sample.time_ns), seconds = time / 1'000'000'000, rest = time % 1'000'000'000;
     if (style_.nanoseconds) {
       add("{:>5}.{:09}: ", seconds, rest);
     } else {
@@ -311,6 +355,7 @@ void Script::print(const SampleRecord& record) {
   for (const ScriptField branches : {BranchStack, BranchStackSymbols}) {
     if (fields.has(branches)) print_branches(record, branches, fields, types);
   }
+  if (fields.has(InstructionBytes) || fields.has(InstructionLength)) print_instruction(record, fields);
   if (fields.has(PhysicalAddress)) add(" {:>16x}", record.physical_address);
   add("\n");
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "profile/aggregate/aggregate.h"
 #include "profile/perf_data/perf_data_reader.h"
 #include "profile/symbols/callchain.h"
 #include "profile/symbols/symbolizer.h"
@@ -17,7 +18,8 @@ namespace zs::report {
 // clang-format off
 enum class ScriptField : std::uint8_t {
   Comm, Pid, Tid, Cpu, Time, Period, Event, Address, DataSource, Weight, InstructionLatency, Ip, Symbol, SymbolOffset,
-  Dso, SourceLine, InterruptRegisters, UserRegisters, BranchStack, BranchStackSymbols, PhysicalAddress,
+  Dso, SourceLine, InterruptRegisters, UserRegisters, BranchStack, BranchStackSymbols, PhysicalAddress, Misc,
+  InstructionBytes, InstructionLength,
 };
 // clang-format on
 
@@ -33,9 +35,13 @@ class ScriptFields {
   std::uint32_t bits_ = 0;
 };
 
+enum class ScriptTimes : std::uint8_t { OfClock, SinceFirst, SinceBefore };
+
 struct ScriptStyle {
   std::string fields;        // of -F: "comm,tid,ip", or "+addr,-period" to change the usual ones; "" for the usual
   bool nanoseconds = false;  // nine digits of time
+  ScriptTimes times = ScriptTimes::OfClock;
+  profile::SampleLists only;
   bool call_chains = true;
   profile::Inlines inlines = profile::Inlines::Always;
   std::size_t max_stack = 127;
