@@ -46,7 +46,13 @@ REPORTS = [
     [], ["-s", "sym"], ["-s", "dso"], ["-s", "comm,dso"], ["-s", "cpu"], ["-n"], ["--show-total-period"],
     ["--no-children"], ["--children"], ["-c", "subject,sh"], ["-d", "subject,[vdso]"], ["-S", "leaf,middle"], ["--percent-limit", "5"], ["--time", "{},[]"],
     ["--time", "10%/2"], ["--time", "20%-50%"], ["-C", "0"], ["-g", "none"], ["--no-inline"], ["-f"], ["--skip-empty"],
-    ["--demangle"], ["--ns"],
+    ["--demangle"], ["--ns"], ["-F", "overhead,sample,period,comm,sym"], ["-F", "sample,dso,overhead"], ["-F", "period,sym,dso"],
+    ["--no-children", "-s", "+srcfile"], ["--no-children", "-s", "srcfile,sym"], ["-q"], ["-q", "-s", "dso,sym", "-n"], ["-t", ";"], ["-t", ",", "-n", "-s", "sym,dso"], ["-U"],
+    ["--percentage", "relative", "-S", "leaf,middle"], ["--percentage", "absolute"], ["-q", "--no-children"],
+]
+GRAPHS = [
+    ["--no-children", "-g", "folded"], ["-g", "folded,0"], ["-g", "folded,5,callee"], ["-g", "caller"], ["-g", "fractal,0.5,callee"],
+    ["--no-children", "-g", "caller"], ["--no-children", "-g", "folded,caller"], ["-g", "none"], ["-g", "graph,2,3"],
 ]
 
 
@@ -98,6 +104,7 @@ class Options(unittest.TestCase):
         self.compare("script", SCRIPTS, [])
 
     def test_report(self):
+        self.compare("report", GRAPHS, ["--stdio"], besides=RECORDINGS.keys() - {"chains"})
         self.compare("report", REPORTS, ["--stdio"], besides=("branches",))  # of which perf's columns are others
 
 

@@ -199,7 +199,8 @@ TEST_F(Texts, SortKeysThatAreNoneAreRefused) {
   EXPECT_EQ(keys.error().message, "cannot sort by 'colour'");
   EXPECT_EQ(
       keys.error().hint,
-      "the sort keys are: comm pid tid cpu dso symbol srcline ip caller dso_from symbol_from srcline_from dso_to "
+      "the sort keys are: comm pid tid cpu dso symbol srcline srcfile ip caller dso_from symbol_from srcline_from "
+      "dso_to "
       "symbol_to srcline_to mispredict mem symbol_daddr dso_daddr data dcacheline local_weight weight local_ins_lat "
       "ins_lat tlb locked snoop blocked type typeoff symoff symtype");
   EXPECT_EQ(profile::parse_sort_keys("").error().message, "no sort key given");

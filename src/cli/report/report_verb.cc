@@ -26,7 +26,8 @@ constexpr std::string_view kUsualBranchKeys = "comm,dso_from,symbol_from,symbol_
 
 struct ReportOptions {
   RecordingInput input;
-  std::string keys, graph, itrace, color = "auto", percent_limit;
+  std::string keys, fields, separator, shares = "absolute", graph, itrace, color = "auto", percent_limit;
+  bool quiet = false, named_only = false;
   bool no_children = false, branches = false, no_branches = false, samples = false, periods = false;
   bool skid = false, header = false, header_only = false, stdio = false, inlines = false, no_inlines = false;
   std::uint64_t max_stack = 127;
@@ -55,8 +56,15 @@ std::optional<int> parse(const Arguments& arguments, ReportOptions& options) {
   add_trace_option(line, options.itrace);
   line.value("-s,--sort", options.keys, "KEY[,KEY...]", "What makes a line of its own [comm,dso,symbol]");
   line.optional_value("--call-graph,-g", options.graph, "[=WHAT[,...]]",
-                      "How to draw call chains: graph or fractal or none, caller or callee,\n"
+                      "How to draw call chains: graph, fractal, folded or none, caller or callee,\n"
                       "least percentage [0.5], most entries of a level");
+  line.value("-F,--fields", options.fields, "COLUMN[,COLUMN...]",
+             "Columns in this order: overhead, overhead_children, sample, period, and keys");
+  line.value("-t,--field-separator", options.separator, "SEP", "Between columns, for programs");
+  line.value("--percentage", options.shares, "relative|absolute",
+             "Shares of the samples that lists let through, or of all [absolute]");
+  line.flag("-U,--hide-unresolved", options.named_only, "Pass over samples in code without names");
+  line.flag("-q,--quiet", options.quiet, "No lines that begin with #");
   line.flag("--no-children", options.no_children, "Do not add to a function what the functions it calls took");
   line.value("--percent-limit", options.percent_limit, "PERCENT", "Leave out lines below this");
   add_list_options(line, options.lists, "-d,--dsos");
@@ -105,6 +113,25 @@ int run_report(const Arguments& arguments) {
   const auto coloured = parse_page_colour(options.color);
   if (!coloured) return refuse_report(coloured.error());
   std::vector<profile::SortKey> keys;
+  std::vector<report::ReportColumn> columns;
+  if (!options.fields.empty()) {
+    std::string named;  // keys among the columns, which make lines, too
+    for (const std::string_view field : items_of(options.fields)) {
+      if (const auto number = report::column_named(field)) {
+        columns.push_back({*number, {}});
+        continue;
+      }
+      auto key = profile::parse_sort_keys(field, profile::KeysOf::Report);
+      if (!key) return refuse_report(key.error());
+      columns.push_back({report::ReportColumn::Kind::Key, key->front()});
+      named.append(named.empty() ? "" : ",").append(field);
+    }
+    if (options.keys.empty()) options.keys = named;
+  }
+  if (options.shares != "relative" && options.shares != "absolute")
+    return refuse_report({"--percentage is relative or absolute, not '" + options.shares + "'", ""});
+  const bool more_keys = options.keys.starts_with('+');
+  if (more_keys) options.keys.erase(0, 1);
   if (!options.keys.empty()) {
     auto parsed = profile::parse_sort_keys(options.keys, profile::KeysOf::Report);
     if (!parsed) return refuse_report(parsed.error());
@@ -134,6 +161,13 @@ int run_report(const Arguments& arguments) {
         {"lists of commands, programs, functions, processes and threads are for places, not for branches",
          "--no-branch-stack shows the samples' places"});
   }
+  if (more_keys) {
+    auto usual = *profile::parse_sort_keys(branches ? kUsualBranchKeys : kUsualKeys);
+    for (const profile::SortKey key : keys) {
+      if (std::ranges::find(usual, key) == usual.end()) usual.push_back(key);
+    }
+    keys = std::move(usual);
+  }
   if (keys.empty()) keys = *profile::parse_sort_keys(branches ? kUsualBranchKeys : kUsualKeys);
   for (const profile::SortKey key : keys) {
     if (profile::is_memory_key(key)) {
@@ -160,13 +194,26 @@ int run_report(const Arguments& arguments) {
   if (options.no_inlines) aggregation.inlines = profile::Inlines::Never;
   aggregation.max_stack = options.max_stack;
   aggregation.only = std::move(*only);
+  aggregation.relative_shares = options.shares == "relative";
+  aggregation.named_only = options.named_only;
 
   report::ReportStyle style;
   style.keys = keys;
+  style.columns = std::move(columns);
+  for (const report::ReportColumn& column : style.columns) {
+    if (column.kind == report::ReportColumn::Kind::Key && std::ranges::find(keys, column.key) == keys.end())
+      return refuse_report({"-F has a key that -s has not", "leave -s out: the keys of -F make the lines"});
+  }
+  style.separator = options.separator;
+  style.heads = !options.quiet;
   style.children = aggregation.children;
   style.call_graph = aggregation.call_graph;
-  style.graph = {.relative = graph->relative, .min_percent = graph->min_percent, .max_entries = graph->max_entries};
-  style.graph.skip_first = options.keys.starts_with("sym");  // as perf: the symbol is what the line begins with
+  style.graph = {.folded = graph->folded,
+                 .relative = graph->relative,
+                 .min_percent = graph->min_percent,
+                 .max_entries = graph->max_entries};
+  style.graph.skip_first =
+      options.fields.empty() && options.keys.starts_with("sym");  // as perf: the symbol is what the line begins with
   style.percent_limit = *limit;
   style.times = options.input.times;
   style.sample_counts = options.samples;
@@ -183,11 +230,11 @@ int run_report(const Arguments& arguments) {
     say(Error{reader->name() + ": no sample is of that time and these CPUs", "script -F time,cpu shows both of each"});
     return 0;
   }
-  print_list_preamble(page, *reader, options.header, style.width);
+  if (!options.quiet) print_list_preamble(page, *reader, options.header, style.width);
   for (const profile::Histogram& histogram : histograms) {
     if (chosen && histogram.items == 0) continue;
-    page.print(report::class_text(*reader, *histogram.event, style.width) +
-               (has_chains ? report::chains_text(histogram, style.width) : "") +
+    page.print((options.quiet ? "" : report::class_text(*reader, *histogram.event, style.width)) +
+               (has_chains && !options.quiet ? report::chains_text(histogram, style.width) : "") +
                report::report_text(histogram, aggregator, style));
   }
   say_remarks(page, symbolizer);
@@ -211,8 +258,9 @@ Result<CallGraphChoice> parse_call_graph(const std::string& text) {
     const auto number = whole_number<double>(word);
     if (word == "none") {
       choice.drawn = false;
-    } else if (word == "graph" || word == "fractal") {
+    } else if (word == "graph" || word == "fractal" || word == "folded") {
       choice.relative = word == "fractal";
+      choice.folded = word == "folded";
     } else if (word == "caller" || word == "callee") {
       choice.order_given = true;
       choice.order = word == "caller" ? profile::ChainOrder::Caller : profile::ChainOrder::Callee;
@@ -223,8 +271,9 @@ Result<CallGraphChoice> parse_call_graph(const std::string& text) {
         choice.max_entries = static_cast<std::size_t>(*number);
       }
     } else if (word != "function" && word != "percent") {  // what perf would do anyway
-      return Error{"-g does not know '" + std::string(word) + "'",
-                   "it takes graph, fractal, none, caller, callee, a least percentage, a most number of entries"};
+      return Error{
+          "-g does not know '" + std::string(word) + "'",
+          "it takes graph, fractal, folded, none, caller, callee, a least percentage, a most number of entries"};
     }
   }
   return choice;

@@ -12,7 +12,7 @@ namespace zs::cli {
 /// What -g says: "none", or any of graph, fractal, caller, callee, a least percentage, a most number of entries.
 struct CallGraphChoice {
   bool drawn = true;
-  bool relative = false;
+  bool relative = false, folded = false;
   double min_percent = 0.5;
   std::size_t max_entries = 0;
   bool order_given = false;

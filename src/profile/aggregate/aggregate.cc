@@ -35,6 +35,7 @@ constexpr KeyRow kKeys[] = {
     {SortKey::Dso,           "dso",          "",          "Shared Object",         Of::Sample, true},
     {SortKey::Symbol,        "symbol",       "sym",       "Symbol",                Of::Sample, false},
     {SortKey::SourceLine,    "srcline",      "",          "Source:Line",           Of::Sample, false},
+    {SortKey::SourceFile,    "srcfile",      "",          "Source File",           Of::Sample, false},
     {SortKey::Ip,            "ip",           "",          "Instruction",           Of::Sample, false},
     {SortKey::Caller,        "caller",       "",          "Caller",                Of::Sample, false},
     {SortKey::DsoFrom,       "dso_from",     "",          "Source Shared Object",  Of::Branch, true},
@@ -214,6 +215,7 @@ std::pair<std::uint64_t, std::uint64_t> Aggregator::identity(SortKey key, const 
     case SortKey::SymbolTo: return {bits(hit.frame), 0};
     case SortKey::SourceLine:
     case SortKey::LineTo: return {line(hit.location), bits(hit.frame->inlined ? hit.frame : nullptr)};
+    case SortKey::SourceFile: return {bits(intern(file_of(hit.location))), 0};
     case SortKey::Ip: return {bits(hit.location.dso), value(hit.location.image_address)};
     case SortKey::Caller: return {bits(hit.caller), 0};
     case SortKey::DsoFrom: return {bits(hit.from.dso), 0};
@@ -276,6 +278,7 @@ std::string Aggregator::text(SortKey key, const Entry& entry) const {
     case SortKey::SymbolTo: return symbol_text(hit.frame, hit.location);
     case SortKey::SourceLine:
     case SortKey::LineTo: return line_of(hit.location);
+    case SortKey::SourceFile: return file_of(hit.location);
     case SortKey::Ip: {
       const Location& at = hit.location;
       if (at.symbol == nullptr) return fmt::format("{:#x}", value(at.image_address));
@@ -307,6 +310,11 @@ std::string Aggregator::text(SortKey key, const Entry& entry) const {
     case SortKey::SymbolType: return symbol_type_text(*hit.object, hit.type);
   }
   return "";
+}
+
+std::string Aggregator::file_of(const Location& location) const {
+  const std::string line = line_of(location);
+  return line.ends_with(']') ? "." : line.substr(0, line.rfind(':'));
 }
 
 bool Aggregator::wants_types() const { return std::ranges::any_of(options_.keys, is_type_key); }
@@ -400,14 +408,16 @@ bool lets_through(const SampleLists& lists, std::int32_t pid, std::int32_t tid, 
 void Aggregator::take_sample(Table& table, const SampleRecord& record, const PerfDataReader::Event& event) {
   const session::Sample& sample = record.sample;
   const std::uint64_t weight = sample.period;
-  const std::uint64_t item = ++table.histogram.items;
-  table.histogram.weight += weight;
-
   Hit hit{.pid = sample.pid, .tid = sample.tid, .cpu = sample.cpu};
   hit.comm = intern(spaces_.comm(sample.pid, sample.tid));
   hit.process_comm = intern(spaces_.comm(sample.pid, sample.pid));
   hit.location = symbolizer_.locate(spaces_, sample.pid, sample.ip, record.cpumode);
-  if (!options_.only.empty() && !lets_through(options_.only, hit.pid, hit.tid, *hit.comm, hit.location)) return;
+  if (options_.named_only && hit.location.symbol == nullptr) return;
+  const bool passes = options_.only.empty() || lets_through(options_.only, hit.pid, hit.tid, *hit.comm, hit.location);
+  if (!passes && options_.relative_shares) return;
+  const std::uint64_t item = ++table.histogram.items;
+  table.histogram.weight += weight;
+  if (!passes) return;
   hit.frame = frames_.of(hit.location);
 
   static const std::vector<ChainEntry> none;

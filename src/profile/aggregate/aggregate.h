@@ -30,7 +30,7 @@ namespace zs::profile {
 
 // clang-format off
 enum class SortKey : std::uint8_t {
-  Comm, Pid, Tid, Cpu, Dso, Symbol, SourceLine, Ip, Caller,              // of samples
+  Comm, Pid, Tid, Cpu, Dso, Symbol, SourceLine, SourceFile, Ip, Caller,            // of samples
   DsoFrom, SymbolFrom, LineFrom, DsoTo, SymbolTo, LineTo, Mispredicted,  // of branches
   Level, DataSymbol, DataDso, Data, DataLine, LocalWeight, Weight, LocalInstructionLatency, InstructionLatency,
   Tlb, Locked, Snoop, Blocked, Type, TypeOffset, SymbolOffset, SymbolType, // of memory accesses
@@ -74,7 +74,9 @@ struct AggregateOptions {
   ChainOrder order = ChainOrder::Callee;
   Inlines inlines = Inlines::Always;
   std::size_t max_stack = 127;
-  SampleLists only;  // not in branch mode
+  SampleLists only;              // not in branch mode
+  bool relative_shares = false;  // of those samples, not of all
+  bool named_only = false;       // samples whose place has no symbol are passed over
 };
 
 /// One sample, or one branch of it, as the sort keys see it.
@@ -156,6 +158,8 @@ class Aggregator {
   void take_access(Table& table, const SampleRecord& record);
   const std::string* intern(std::string text) { return &*strings_.insert(std::move(text)).first; }
   std::string line_of(const Location& location) const { return symbolizer_.short_line(location); }
+  /// The line's file; "." where it is not known, as perf has it.
+  std::string file_of(const Location& location) const;
   std::pair<std::uint64_t, std::uint64_t> identity(SortKey key, const Hit& hit);
   bool known(SortKey key, const Hit& hit) const;
   bool wants_types() const;

@@ -121,10 +121,23 @@ class Drawing {
   std::string out_;
 };
 
+/// Chains end at `node` and below it.
+void add_folded(const CallNode& node, std::string before, std::uint64_t whole, double least, std::string& out) {
+  for (const profile::Frame* frame : node.frames) before += (before.empty() ? "" : ";") + frame->name;
+  const double percent = percent_of(node.own, whole);
+  if (node.own != 0 && percent >= least) out += fmt::format("{:.2f}% {}\n", percent, before);
+  for (const auto& child : node.children) add_folded(*child, before, whole, least, out);
+}
+
 }  // namespace
 
 std::string draw_call_graph(const profile::CallTree& tree, std::uint64_t whole, std::uint64_t entry,
                             const CallGraphStyle& style) {
+  if (style.folded) {
+    std::string out;
+    add_folded(tree.root(), "", whole, style.min_percent, out);
+    return out;
+  }
   return Drawing(whole, style).draw(tree.root(), entry);
 }
 

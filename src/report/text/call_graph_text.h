@@ -9,6 +9,7 @@
 namespace zs::report {
 
 struct CallGraphStyle {
+  bool folded = false;          // a line for each chain: its share, then its frames with ';' between
   bool relative = false;        // percentages of the entry instead of the whole ("fractal")
   double min_percent = 0.5;     // lighter branches are left out
   std::size_t max_entries = 0;  // of one level; 0: all

@@ -1,7 +1,9 @@
 // The hot list as text, column for column what `perf report --stdio` prints.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "profile/aggregate/aggregate.h"
@@ -9,8 +11,20 @@
 
 namespace zs::report {
 
+/// A column: a number, or a key's text.
+struct ReportColumn {
+  enum class Kind : std::uint8_t { Children, Self, Samples, Period, Mean, Median, Tail, Key };
+  Kind kind = Kind::Key;
+  profile::SortKey key{};  // Kind::Key
+};
+/// perf's name of a column of numbers: overhead, sample, period; nothing for others.
+std::optional<ReportColumn::Kind> column_named(std::string_view name);
+
 struct ReportStyle {
   std::vector<profile::SortKey> keys;
+  std::vector<ReportColumn> columns;  // in their order; empty: numbers, then keys
+  std::string separator;              // between columns, which are then not aligned by blanks; "": none
+  bool heads = true;                  // lines that begin with #
   bool children = false;
   bool call_graph = false;
   CallGraphStyle graph;
