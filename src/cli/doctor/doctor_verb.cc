@@ -285,8 +285,11 @@ int run_doctor(const Arguments& arguments) {
   const host::MachineFacts facts = host::ask_this_machine();
   const host::Diagnosis diagnosis = host::diagnose(facts);
   const KeptTranslations kept = kept_translations();
-  write_all(STDOUT_FILENO,
-            json ? doctor_json(facts, diagnosis, kept, costs) : doctor_page(facts, diagnosis, kept, costs));
+  if (json) {
+    write_all(STDOUT_FILENO, doctor_json(facts, diagnosis, kept, costs));
+  } else {
+    write_prose(STDOUT_FILENO, doctor_page(facts, diagnosis, kept, costs));
+  }
   return diagnosis.software.state == host::State::Ready ? 0 : kNothingWorks;
 }
 

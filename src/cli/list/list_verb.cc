@@ -1,6 +1,7 @@
 // `zeroskid list`: which events there are, what their numbers are worth, and what a select word means.
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -12,12 +13,14 @@
 #include "cli/command/exit_status.h"
 #include "cli/command/page.h"
 #include "cli/command/say.h"
+#include "cli/command/terminal.h"
 #include "cli/command/verb.h"
 #include "cli/command/words.h"
 #include "cli/events/event_selection.h"
 #include "cli/list/known_errors.h"
 #include "cli/list/list_page.h"
 #include "host/machine_facts.h"
+#include "report/text/fit.h"
 #include "report/text/json.h"
 
 namespace zs::cli {
@@ -149,23 +152,24 @@ int run_list(const Arguments& arguments) {
     return kUsage;
   }
   const arch::CpuModel& model = **cpu;
+  const auto fitting = [](const std::string& page) { return report::folded(page, terminal_width(STDOUT_FILENO)); };
   Page out(options.no_pager ? Page::Pager::None : Page::Pager::Wanted);
 
   if (options.globs == std::vector<std::string>{"metrics"}) {
     out.print(options.json    ? metric_list_json(model)
               : options.names ? lines_of(metric_names(model))
-                              : metric_list_page(model));
+                              : fitting(metric_list_page(model)));
     return out.status();
   }
   if (options.globs == std::vector<std::string>{"models"}) {
-    out.print(options.json ? model_list_json() : options.names ? lines_of(model_names()) : model_list_page());
+    out.print(options.json ? model_list_json() : options.names ? lines_of(model_names()) : fitting(model_list_page()));
     return out.status();
   }
   const auto words = std::stable_partition(options.globs.begin(), options.globs.end(), is_select_word);
   const std::vector<std::string> globs(words, options.globs.end());
   std::string page;
   for (auto word = options.globs.begin(); word != words; ++word) {
-    page += options.json ? select_json(*word, model) : select_page(*word, model);
+    page += options.json ? select_json(*word, model) : fitting(select_page(*word, model));
   }
   if (page.empty() || !globs.empty()) {
     const PfmNames pfm;
@@ -183,7 +187,7 @@ int run_list(const Arguments& arguments) {
     }
     page += options.json    ? list_json(model, events)
             : options.names ? lines_of(event_names(events))
-                            : list_page(model, events, options.verbose);
+                            : fitting(list_page(model, events, options.verbose));
   }
   out.print(page);
   return out.status();

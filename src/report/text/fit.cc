@@ -80,7 +80,8 @@ std::size_t bytes_before_break(std::string_view line, std::size_t width, std::si
 
 std::string folded_line(std::string_view line, std::size_t width) {
   const std::size_t text = std::min(line.find_first_not_of(" #"), line.size());
-  const std::string indent = std::string(line.substr(0, text)) + "  ";
+  std::string indent = std::string(line.substr(0, text)) + "  ";
+  if (width <= 2 * indent.size()) indent = "    ";
   std::string out;
   std::string rest(line);
   while (display_width(rest) > width && width > 2 * indent.size()) {

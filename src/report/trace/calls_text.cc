@@ -43,8 +43,6 @@ class Text {
   }
 
  private:
-  static constexpr std::size_t kBeforeNames = 49;
-
   void head() {
     if (!style_.filter.empty()) out_ += fmt::format("# only: {}\n", style_.filter);
     out_ += fmt::format("# {} branches, {} instructions\n#\n", with_thousands(sums_.branches),
@@ -79,13 +77,17 @@ class Text {
 
   void line(const CallNode& node, double percent, std::size_t depth) {
     const std::string name = node.function == nullptr ? node.program : name_of(*node.function);
-    const std::size_t indent = kBeforeNames + 4 + 2 * depth;
-    constexpr std::size_t kLeast = 12;
-    const std::size_t room = style_.width > indent + kLeast ? style_.width - indent : kLeast;
-    out_ += fmt::format("  {}  {:>14}  {:>13}  {:>10}  {:{}}{}\n",
+    // Where a page has a width, deep levels stand below each other, each with its number.
+    constexpr std::size_t kLeast = 16, kBefore = 54;
+    const std::size_t most = style_.width > kBefore + kLeast ? (style_.width - kBefore - kLeast) / 2 : 0;
+    const bool bounded = style_.width != 0 && depth > most;
+    const std::string level = bounded ? fmt::format("[{}] ", depth) : "";
+    const std::size_t blanks = 2 * (bounded ? most : depth), taken = kBefore + blanks + level.size();
+    const std::size_t room = style_.width > taken ? style_.width - taken : 1;
+    out_ += fmt::format("  {}  {:>14}  {:>13}  {:>10}  {:{}}{}{}\n",
                         percent_colored(fmt::format("{:6.2f}%", percent), percent, style_.color),
                         with_thousands(total_[node.number].instructions), with_thousands(node.instructions),
-                        node.function == nullptr ? "" : with_thousands(node.entered()), "", 2 * depth,
+                        node.function == nullptr ? "" : with_thousands(node.entered()), "", blanks, level,
                         style_.width == 0 ? name : shortened(name, room));
   }
 
@@ -107,14 +109,15 @@ class Text {
       fact("{} signal handlers; instructions up to the signal and behind it are not counted", sums_.signals);
     if (sums_.unseen != 0) fact("{} branches of code without a file, whose instructions are not counted", sums_.unseen);
     if (left_out_ != 0) {
-      out_ += fmt::format("# {} lines below {}% are left out, and what they call: --percent-limit 0 shows all\n",
-                          with_thousands(left_out_), style_.percent_limit);
+      out_ += folded(fmt::format("# {} lines below {}% are left out, and what they call: --percent-limit 0 shows all\n",
+                                 with_thousands(left_out_), style_.percent_limit),
+                     style_.width);
     }
   }
 
   template <typename... Numbers>
   void fact(fmt::format_string<std::conditional_t<true, std::string, Numbers>...> text, Numbers... numbers) {
-    out_ += "# " + fmt::format(text, with_thousands(numbers)...) + "\n";
+    out_ += folded("# " + fmt::format(text, with_thousands(numbers)...) + "\n", style_.width);
   }
 
   const TracedCalls& calls_;
