@@ -160,6 +160,11 @@ class Observer {
   /// more than once. Mappings are those that were reported last. All of a thread is told before thread_exited.
   virtual void ran([[maybe_unused]] const ThreadIdentity& who,
                    [[maybe_unused]] std::span<const arch::PathCount> counts) {}
+  /// Of the same, with RunSettings::contexts: instructions from there to the end of a stretch of the function.
+  /// callers  return addresses on the stack meanwhile, innermost first
+  virtual void ran_in_context([[maybe_unused]] const ThreadIdentity& who,
+                              [[maybe_unused]] std::span<const arch::PathCount> counts,
+                              [[maybe_unused]] std::span<const std::uint64_t> callers) {}
 
   virtual void forked(const ThreadIdentity& child, bool thread) = 0;  // in the parent, before the child runs
   virtual void in_forked_child() = 0;  // in a new process: forget buffered output that the parent still owns

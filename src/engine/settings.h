@@ -26,6 +26,7 @@ struct RunSettings {
   bool cache_statistics = false;  // say how much was translated, and taken from it
   std::uint64_t seed = 1;
   std::uint32_t max_block_instructions = 32;
+  std::uint32_t contexts = 0;   // of an exact profile: so many calling contexts are kept apart; 0: none is told
   int first_private_fd = 2040;  // descriptors from here up are the tool's; hidden from the program
   std::uint64_t code_cache_bytes = std::uint64_t{256} << 20;
   /// Folder of translations that outlive the process (engine/cache/translation_cache.h); "": there is none.
@@ -34,7 +35,8 @@ struct RunSettings {
 
   static void fields(auto& s, auto& visit) {
     visit(s.inherit, s.virtual_time, s.vdso, s.precise_only, s.native_load, s.check_cache, s.cache_statistics, s.seed,
-          s.max_block_instructions, s.first_private_fd, s.code_cache_bytes, s.cache_directory, s.cache_bytes);
+          s.max_block_instructions, s.contexts, s.first_private_fd, s.code_cache_bytes, s.cache_directory,
+          s.cache_bytes);
   }
   bool operator==(const RunSettings&) const = default;
 };

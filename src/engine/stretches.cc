@@ -13,6 +13,8 @@ constexpr std::uint64_t kFewestRecords = 8;
 /// few misses for a hundred accesses each stretch brings the overflow only a little closer, so the last ones are many.
 constexpr std::uint64_t kFewestBeforeLog = 64;
 constexpr std::uint64_t kFewestBudget = 128;
+/// What is stored of a trace and beside it is then still in the host's caches when it is read.
+constexpr std::uint64_t kBytesWithStackPointers = 64 << 10;
 // A brake lets pass what was entered so far away, and is not so far away where it does not.
 static_assert(kFewestBudget > TranslationOptions::kMostBraked + TraceBuffer::kBrakeBudget);
 
@@ -58,6 +60,7 @@ bool Stretches::call_ends_turn() {
 std::uint64_t Stretches::begin(const Allowance& allowed) {
   const std::uint64_t quantum = turn_bytes();
   std::uint64_t bytes = run_.trace().room();
+  if (run_.counting.counts_paths && run_.config.contexts != 0) bytes = std::min(bytes, kBytesWithStackPointers);
   // Another thread may come to wait for its turn meanwhile, and nobody hears of it before the guard.
   if (run_.threads.size() != 1) bytes = std::min<std::uint64_t>(bytes, TraceBuffer::kBytes);
   if (run_.lock.contended())

@@ -89,7 +89,7 @@ struct Fault {
 struct StepInProgress {
   bool active = false;
   Insn insn;
-  std::uint64_t rcx_before = 0;
+  std::uint64_t rcx_before = 0, sp_before = 0;
   std::uint64_t addresses[2] = {};
   Probe probe;
   arch::RegisterFile before;  // of a probe that wants them

@@ -39,8 +39,8 @@ enum class ChainEnd : std::uint8_t {
 };
 
 /// Of an exact profile, the events in their order: a sample's period says how often the instruction ran, or the branch
-/// was taken to `address`.
-inline constexpr std::uint32_t kRanInstructions = 0, kRanBranches = 1;
+/// was taken to `address`, or how many instructions of that function ran in that calling context.
+inline constexpr std::uint32_t kRanInstructions = 0, kRanBranches = 1, kRanInContexts = 2;
 
 struct Sample {
   std::uint32_t event = 0;  // index into the recording's events

@@ -21,6 +21,7 @@
 #include "cli/mem/memory_events.h"
 #include "cli/perf_events/back_end.h"
 #include "cli/record/compression_option.h"
+#include "cli/record/profile_events.h"
 #include "cli/record/sampled_events.h"
 #include "cli/run/detail_choice.h"
 #include "host/memory_accesses.h"
@@ -38,10 +39,11 @@ constexpr const char* kUsualEvent = "instructions:ppp";
 constexpr const char* kUsualEventWithoutPebs = "instructions";
 constexpr std::uint64_t kLeastThreshold = 3;  // the smallest latency that can be measured is 4
 
-/// How much of a trace is kept.
+/// How much of a trace is kept, or of a profile.
 struct TraceBoundWords {
   std::string max_size;
   std::uint64_t last_branches = 0;
+  std::uint64_t contexts = 1 << 16;  // RecordKind::Profile; chosen: most programs have fewer
 };
 
 /// How often is sampled: -c, -F.
@@ -148,18 +150,7 @@ Result<void> choose_skid(const Words& words, const arch::CpuModel& model, Record
 
 /// How often each instruction ran, and each branch was taken.
 Result<void> choose_profile(const Words& words, const arch::CpuModel& model, RecordOptions& out) {
-  constexpr std::uint64_t kTakenBranches = 0x20C4;  // BR_INST_RETIRED.NEAR_TAKEN, for readers that know numbers alone
-  out.config.events = {{.name = "instructions:u", .kind = session::EventKind::RanInstructions, .period = 1},
-                       {.name = "taken-branches:u", .kind = session::EventKind::RanBranches, .period = 1, .leader = 1}};
-  out.config.registers = false;
-  out.description.interrupt_registers = 0;
-  out.description.notes.push_back({profile::kExactProfile, "a sample's period is how often its instruction ran"});
-  out.description.events = {{.name = "instructions:u",
-                             .type = static_cast<std::uint32_t>(profile::perf::EventType::Hardware),
-                             .config = 1,
-                             .period = 1,
-                             .precise_ip = 3},
-                            {.name = "taken-branches:u", .config = kTakenBranches, .period = 1, .precise_ip = 3}};
+  choose_profile_events(out);
   if (auto detail = choose_detail(words.run, model, out.config, ""); !detail) return detail;
   if (out.config.detail == session::Detail::Exact) return {};
   return Error{"profile and --detail " + words.run.detail + " exclude each other: it counts exactly, without a model",
@@ -278,7 +269,10 @@ Result<void> choose(const Words& words, RecordOptions& out) {
   out.config.schedule_seed = words.schedule_seed;
   out.config.raw_records = out.description.raw_records = words.raw;
 
-  if (words.stacks) out.config.callchain = Callchain::Exact;
+  if (words.kind == RecordKind::Profile)
+    out.config.contexts = words.stacks ? static_cast<std::uint32_t>(words.bound.contexts) : 0;
+  else if (words.stacks)
+    out.config.callchain = Callchain::Exact;
   if (!words.callchain.empty()) {
     const auto choice = parse_callchain(words.callchain);
     if (!choice) return choice.error();
@@ -318,7 +312,8 @@ Result<void> choose(const Words& words, RecordOptions& out) {
     out.description.interrupt_registers = *mask;
     out.config.registers = *mask != 0;
   }
-  out.description.callchain = mode_in_file(out.config.callchain);
+  out.description.callchain =
+      out.config.contexts != 0 ? profile::CallchainMode::FramePointers : mode_in_file(out.config.callchain);
   if (out.config.stack_bytes != 0) out.description.stack_bytes = out.config.stack_bytes;
   out.description.inherit = out.config.inherit;
   out.description.machine = profile::this_machine();
@@ -488,6 +483,13 @@ void add_sample_options(CommandLine& line, Words& words) {
 
 void add_trace_options(CommandLine& line, Words& words, TraceExport& exports) {
   const bool lines = words.kind == RecordKind::Profile;
+  if (lines) {
+    line.group("What is counted");
+    line.flag("-g", words.stacks,
+              "Calling contexts, too: `zeroskid report -g` shows who called whom, and its instructions");
+    line.number("--contexts", words.bound.contexts, 1, "N",
+                "Of those N at most in each process; what runs in others lacks its last callers [65536]");
+  }
   line.group(lines ? "For other tools" : "For optimisers");
   line.value("--to", words.formats, "FORMAT[=FILE][,FORMAT...]",
              std::string("Counts of branches as BOLT (fdata) or AutoFDO (autofdo)") +

@@ -145,10 +145,16 @@ void RecordSink::take(session::Branches& branches) {
 void RecordSink::take(session::Ran& ran) {
   session::Sample sample{.pid = ran.origin.pid, .tid = ran.origin.tid, .time_ns = ran.origin.time_ns, .exact_ip = true};
   for (const arch::PathCount& count : ran.counts) {
-    sample.event = count.to == 0 ? session::kRanInstructions : session::kRanBranches;
+    sample.event = ran.in_context  ? session::kRanInContexts
+                   : count.to == 0 ? session::kRanInstructions
+                                   : session::kRanBranches;
     sample.ip = count.from;
     sample.address = count.to;
     sample.period = count.times;
+    if (ran.in_context) {
+      sample.callchain.assign(ran.callers.begin(), ran.callers.end());
+      sample.callchain.insert(sample.callchain.begin(), count.from);
+    }
     take(sample);
   }
 }

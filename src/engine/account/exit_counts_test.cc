@@ -73,9 +73,9 @@ TEST_F(ExitCountsTest, OfABlockThatFaultedItsFirstInstructionsCount) {
 
 TEST_F(ExitCountsTest, WhatIsWantedOfAnInstructionLaterDoesNotShortenThePathThatRan) {
   leave(end_of(plain_));
+  run_.indirect_target = 0x1234;
   drain();
   code_.probes = [](const Insn&) { return Probe{.time = ProbeTime::Before, .stepped = true}; };
-  run_.indirect_target = 0x1234;
   end();
   EXPECT_THAT(told(), testing::Contains(Pair(Pair(at(kPlain, 10), 0), 1)));
   EXPECT_THAT(heard_.notices, IsEmpty());

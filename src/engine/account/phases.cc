@@ -31,7 +31,7 @@ void Phases::translate_anew() {
   if (budget && options.brakes) run_.trace().bias_pointer();
   run_.stubs = stubs_(*run_.code_cache);
   if (budget) run_.trace().use_budget_view();
-  if (options.addresses || options.logs)
+  if (options.addresses || options.logs || options.stack_pointers)
     run_.trace().open_beside(reinterpret_cast<std::uint64_t>(run_.trace().slots()));
   run_.translator = std::make_unique<Translator>(*run_.code_cache, run_.stubs, *run_.code, *run_.counting.accumulators,
                                                  run_.counting.units, options);

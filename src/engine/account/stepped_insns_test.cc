@@ -12,7 +12,7 @@ namespace {
 
 using Code = std::array<std::uint8_t, 15>;
 constexpr std::uint64_t kPcOfCode = 0x40'1000;
-constexpr Code kPushRax{0x50}, kMovsb{0xF3, 0xA4}, kXsave{0x0F, 0xAE, 0x20}, kNone{0x06};
+constexpr Code kPushRax{0x50}, kMovsb{0xF3, 0xA4}, kXsave{0x0F, 0xAE, 0x20}, kNoInstruction{0x06};
 
 class SteppedInsnsTest : public testing::Test {
  protected:
@@ -35,7 +35,8 @@ class SteppedInsnsTest : public testing::Test {
 
 TEST_F(SteppedInsnsTest, FollowsCodeThatChanges) {
   for (int round = 0; round < 2; ++round) {
-    for (const Code& code : {kPushRax, kMovsb, kNone, kXsave, kNone, kMovsb}) expect_decoded(kPcOfCode, code);
+    for (const Code& code : {kPushRax, kMovsb, kNoInstruction, kXsave, kNoInstruction, kMovsb})
+      expect_decoded(kPcOfCode, code);
   }
 }
 

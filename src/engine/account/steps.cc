@@ -26,6 +26,7 @@ void SingleSteps::begin(bool report_to_core) {
   step.probe = probes_.at(insn);
   if (step.probe.stepped) step.before = run_.registers();
   step.rcx_before = run_.context.gpr[kRcx];
+  step.sp_before = run_.context.gpr[kRsp];
   for (std::size_t i = 0; i < insn.memory_count; ++i)
     step.addresses[i] = effective_address(insn.memory[i], insn.next());
   step.reported_to_core = false;
@@ -108,7 +109,7 @@ void SingleSteps::retire(bool taken) {
       insn.facts.branch != arch::BranchKind::None && (insn.facts.branch != arch::BranchKind::Conditional || taken);
   retired.ip = insn.pc;
   retired.next_ip = run_.thread->pc;
-  if (run_.thread->cpu.counts_paths) exits_.add_step(retired);
+  if (run_.thread->cpu.counts_paths) exits_.add_step(retired, step);
   std::uint64_t elements = 1;
   if (insn.facts.rep_string) {
     const bool count32 = insn.memory_count != 0 && insn.memory[0].address32;

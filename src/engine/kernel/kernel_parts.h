@@ -47,7 +47,7 @@ struct KernelParts {
   SignalGate gate{thread_set};
   SignalFrames frames{memory, thread_set, run.context};
   RecordedThreads recorded{memory, thread_set, accountant};
-  Signals signals{run, gate, frames, recorded, process_turns};
+  Signals signals{run, gate, frames, recorded, process_turns, accountant.exits};
   ThreadStacks stacks;
   ThreadTurns turns{run, accountant, entry, code, recorded, stacks};
   AwaitedMemory awaited{run, accountant, turns};

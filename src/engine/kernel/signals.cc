@@ -202,11 +202,14 @@ void Signals::deliver(int signal, const siginfo_t& info, const Fault* fault) {
     die_of(signal, info);
   }
   if (chosen.handler == 1) return gate_.settle();
-  if (!restart_sequence(run_) || !frames_.push(signal, info, chosen, fault)) {
+  const bool restarted = restart_sequence(run_);
+  const std::uint64_t interrupted = thread.pc, sp = run_.gpr(kRsp);
+  if (!restarted || !frames_.push(signal, info, chosen, fault)) {
     // The kernel forces SIGSEGV when a frame cannot be written.
     if (signal == SIGSEGV) die_of(SIGSEGV, info);
     return raise_fault(SIGSEGV, SI_KERNEL, 0, 14);
   }
+  exits_.handler_begins(interrupted, sp, chosen.restorer);
   if ((chosen.flags & SA_RESETHAND) != 0) {
     action = KernelSigaction{};
     install(signal, action);
@@ -225,7 +228,9 @@ void Signals::force(int signal, const siginfo_t& info) {
 }
 
 void Signals::return_from_handler() {
+  const std::uint64_t sp = run_.gpr(kRsp);
   if (!frames_.restore()) return raise_fault(SIGSEGV, SI_KERNEL, 0, 14);
+  exits_.handler_returns(sp);
   deliver_sent();
 }
 

@@ -17,8 +17,9 @@ enum class Reach : std::uint8_t { Reads, Writes, Fetches };
 
 class Signals {
  public:
-  Signals(Run& run, SignalGate& gate, SignalFrames& frames, RecordedThreads& recorded, ProcessTurns& turns)
-      : run_(run), gate_(gate), frames_(frames), recorded_(recorded), turns_(turns) {}
+  Signals(Run& run, SignalGate& gate, SignalFrames& frames, RecordedThreads& recorded, ProcessTurns& turns,
+          ExitCounts& exits)
+      : run_(run), gate_(gate), frames_(frames), recorded_(recorded), turns_(turns), exits_(exits) {}
 
   /// The program begins: what was ignored is ignored.
   void install_handlers();
@@ -69,6 +70,7 @@ class Signals {
   SignalFrames& frames_;
   RecordedThreads& recorded_;
   ProcessTurns& turns_;
+  ExitCounts& exits_;
 };
 
 }  // namespace zs::engine

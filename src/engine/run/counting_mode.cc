@@ -234,6 +234,7 @@ TranslationOptions CountingMode::translator_options(const Config& config) const 
   options.risks = risks;
   options.wants_retirements = splits && form != TraceForm::Budget;
   options.logs = logs;
+  options.stack_pointers = counts_paths && config.contexts != 0;
   options.brakes = has_lahf() && (risks != 0 || any_near()) &&
                    (form != TraceForm::Budget || config.max_block_instructions <= TranslationOptions::kMostBraked);
   return options;

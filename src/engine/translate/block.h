@@ -88,6 +88,9 @@ struct Exit {
   bool quiet = false;      // behind a brake in the budget form: says its id there too
   bool came_out = false;   // `near`: has led to C++ behind a stop
   std::uint8_t risky = 0;  // with addresses: instructions on this path that may bring the event horizon closer
+  // With TranslationOptions::stack_pointers:
+  bool returns = false;         // by a return to no call of the path
+  std::uint16_t called_by = 0;  // instruction of the path, from 1, whose call it is in; 0: of none
 
   /// By a branch that the block does not follow, or not that way.
   bool leaves_by_branch() const { return kind == ExitKind::Direct && pc != 0; }

@@ -122,6 +122,7 @@ void BlockEmitter::emit_step(const Path& path, std::size_t index) {
       count(insn, true);
       note_meta(insn);
       emit_push_return(insn.next());
+      state_.called_by = state_.instructions;
       break;
     case Flow::TransactionBegin:
       count(insn, false);
@@ -279,6 +280,7 @@ void BlockEmitter::emit_expected_return(const PathStep& step) {
   out_.jmp_unless_rcx_is_0(out_.here());
   add_side_exit(step.follow_return, true).unexpected_return = &step.insn;
   out_.load(kRcx, offsetof(Context, slot_rcx));
+  state_.called_by = 0;
 }
 
 // Of a call. Most are run soon after they are translated, and come back.
@@ -289,6 +291,7 @@ void BlockEmitter::emit_push_return(std::uint64_t pc) {
     out_.push_literal(out_.here() + 6);  // patched when the literal has its place
     literals_.emplace_back(out_.here(), pc);
   }
+  emit_stack_pointer();
   if (block_->variant != Variant::Full || !cache_.direct_table().covers(pc)) return;
   cache_.direct_table().expect(pc);
   out_.prefetch_if_near(cache_.direct_table().entry_of(pc));
@@ -301,6 +304,11 @@ void BlockEmitter::emit_slots(std::span<const InsnSlots::Store> stores) {
     out_.store_scaled(kTracePointer, static_cast<std::int32_t>(cache_.trace().slots_bias() + 8 * store.slot),
                       state_.stand_in.of(store.reg));
   }
+}
+
+void BlockEmitter::emit_stack_pointer() {
+  if (options_.stack_pointers && block_->variant != Variant::Step)
+    out_.store_scaled(kTracePointer, static_cast<std::int32_t>(cache_.trace().slots_bias()), kRsp);
 }
 
 void BlockEmitter::emit_flags_slot(unsigned slot) {
@@ -343,6 +351,8 @@ std::uint32_t BlockEmitter::new_exit(ExitKind kind, std::uint64_t pc, std::uint6
   exit.taken = taken;
   exit.block = index_;
   exit.near = block_->variant == Variant::Near;
+  exit.called_by = state_.called_by;
+  exit.returns = state_.returns;
   exit.quiet = state_.braked && horizon_check_.silences(kind);
   if (options_.form == TraceForm::Budget) {
     exit.advance = state_.braked ? horizon_check_.advance(static_cast<std::int32_t>(instructions))
@@ -416,11 +426,14 @@ void BlockEmitter::emit_indirect_exit(const Insn& insn) {
     note_access(meta);
     out_.pop(kRcx);
     if (insn.return_pop != 0) out_.add_rsp(insn.return_pop);
+    emit_stack_pointer();
+    state_.returns = true;
   } else {
     emit_load_target(insn, meta);
     if (insn.flow == Flow::IndirectCall) {
       note_access(meta);
       emit_push_return(insn.next());
+      state_.called_by = state_.instructions;
     }
   }
   emit_indirect_tail(insn.pc);
@@ -553,6 +566,8 @@ void BlockEmitter::emit_side_exit(const SideExit& side, bool apart) {
     emit_brake_exit(side);
   } else if (side.unexpected_return != nullptr) {
     out_.add_disp(kRcx, static_cast<std::int32_t>(side.target));  // what was expected
+    emit_stack_pointer();
+    state_.returns = true;
     emit_indirect_tail(side.unexpected_return->pc);
   } else {
     const std::uint32_t id = emit_direct_exit(side.target, side.taken, side.branch);

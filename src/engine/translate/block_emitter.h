@@ -44,6 +44,8 @@ class BlockEmitter {
     std::uint16_t instructions = 0;
     std::uint8_t slots = 0, risky = 0;  // slots; instructions that are risky
     bool braked = false;                // the horizon check is among it
+    bool returns = false;               // as Exit has them
+    std::uint16_t called_by = 0;
   };
   struct SideExit {
     std::uint64_t jump_after;  // rel32 to patch to the stub
@@ -73,6 +75,7 @@ class BlockEmitter {
   // registers for addresses
   void emit_slots(std::span<const InsnSlots::Store> stores);
   void emit_flags_slot(unsigned slot);
+  void emit_stack_pointer();
   void emit_start_of_log();
   void emit_log(const InsnSlots& slots);
 

@@ -80,6 +80,9 @@ struct TranslationOptions {
   /// Of these, Variant::Full tells of accesses to some lines (LineWatch); null: of none. They may become more.
   const WatchedInsns* watched = nullptr;
   CodeHistory* history = nullptr;  // null: nobody asks
+  /// Calls and returns store the stack pointer in the slot beside their record (TraceBuffer), and what may go to
+  /// another stack runs alone.
+  bool stack_pointers = false;
 
   /// With more instructions in a block, a brake could not tell the way to the guard from that to an overflow.
   static constexpr unsigned kMostBraked = 64;

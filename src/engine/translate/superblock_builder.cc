@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/translate/stack_switch.h"
 #include "isa/decode.h"
 
 namespace zs::engine {
@@ -120,6 +121,9 @@ inline std::optional<ExitKind> SuperblockBuilder::refusal(PathStep& step) {
       ++walk_.risky > most_risky(walk_.variant))
     return ExitKind::Direct;
   if (!fits32(insn.pc - walk_.pc)) return ExitKind::Direct;
+  // One stack pointer is stored for each record.
+  const bool calls = insn.flow == Flow::Call || insn.flow == Flow::IndirectCall;
+  if (options_.stack_pointers && calls && !path_.calls.empty()) return ExitKind::Direct;
   if (walk_.variant == Variant::Logged && !can_be_logged(insn, step.slots)) return ExitKind::NeedsStep;
   if (walk_.variant == Variant::Quiet && (walk_.unseen || counts_near(insn, false))) return ExitKind::NeedsStep;
   if (walk_.variant != Variant::Step) {
@@ -151,8 +155,9 @@ inline bool SuperblockBuilder::needs_step(const Insn& insn) const {
                              (!options_.count_elements || insn.memory_count == 0 || insn.memory[0].address32);
   // POPF and IRETQ may set the trap flag, which the dispatcher then keeps for the program (Thread::traps). What the
   // engine answers may be a fault at its operand, or of a register that is not 0, and then it has not retired.
-  return insn.gs || is_popf(insn) || insn.flow == Flow::FarReturn || uncounted_rep || is_rdpkru(insn) ||
-         is_wrpkru(insn) || (insn.touches_memory() && (insn.flow == Flow::Emulated || accumulators_.any_addresses()));
+  return insn.gs || (options_.stack_pointers && switches_stack(insn)) || is_popf(insn) ||
+         insn.flow == Flow::FarReturn || uncounted_rep || is_rdpkru(insn) || is_wrpkru(insn) ||
+         (insn.touches_memory() && (insn.flow == Flow::Emulated || accumulators_.any_addresses()));
 }
 
 bool SuperblockBuilder::is_risky(const Insn& insn) {

@@ -45,6 +45,7 @@ std::vector<FunctionHeat> function_heats(const PerfDataReader& reader, Symbolize
     const auto* taken = std::get_if<SampleRecord>(&record);
     if (taken == nullptr) return;
     const session::Sample& sample = taken->sample;
+    if (profile && sample.event == session::kRanInContexts) return;  // the same once more
     const Location at = symbolizer.locate(spaces, sample.pid, sample.ip, taken->cpumode);
     if (at.symbol == nullptr) {
       ++outside;

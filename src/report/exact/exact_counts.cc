@@ -14,6 +14,7 @@ ExactCounts::ExactCounts(const profile::PerfDataReader& reader, profile::Symboli
     const auto* const told = std::get_if<profile::SampleRecord>(&record);
     if (told == nullptr) return;
     const session::Sample& sample = told->sample;
+    if (sample.event == session::kRanInContexts) return;
     const profile::Location from = symbolizer.locate(spaces_, sample.pid, sample.ip);
     if (sample.event == session::kRanInstructions) {
       if (from.dso != nullptr) files_[from.dso].times[value(from.image_address)] += sample.period;

@@ -34,7 +34,8 @@ std::uint64_t measured(EventKind kind, const ThreadUsage& usage) {
     case EventKind::IbsOp:
     case EventKind::IbsFetch:
     case EventKind::RanInstructions:
-    case EventKind::RanBranches: break;
+    case EventKind::RanBranches:
+    case EventKind::RanInContexts: break;
   }
   return 0;
 }

@@ -124,9 +124,19 @@ void Recorder::reached(const ThreadIdentity& who, std::span<const engine::ProbeV
 }
 
 void Recorder::ran(const ThreadIdentity& who, std::span<const arch::PathCount> counts) {
+  write(Ran{.origin = parts_.origin(who)}, counts);
+}
+
+void Recorder::ran_in_context(const ThreadIdentity& who, std::span<const arch::PathCount> counts,
+                              std::span<const std::uint64_t> callers) {
+  write(Ran{.origin = parts_.origin(who), .in_context = true, .callers = {callers.begin(), callers.end()}}, counts);
+}
+
+void Recorder::write(Ran ran, std::span<const arch::PathCount> counts) {
   while (!counts.empty()) {
     const auto now = counts.first(std::min<std::size_t>(counts.size(), kMostRan));
-    parts_.out.write(Ran{.origin = parts_.origin(who), .counts = {now.begin(), now.end()}});
+    ran.counts.assign(now.begin(), now.end());
+    parts_.out.write(ran);
     counts = counts.subspan(now.size());
   }
 }

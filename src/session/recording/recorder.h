@@ -58,6 +58,8 @@ class Recorder final : public engine::Observer, public Progress {
     return parts_.probes.marker(pc, operand);
   }
   void ran(const engine::ThreadIdentity& who, std::span<const arch::PathCount> counts) override;
+  void ran_in_context(const engine::ThreadIdentity& who, std::span<const arch::PathCount> counts,
+                      std::span<const std::uint64_t> callers) override;
   void reached(const engine::ThreadIdentity& who, std::span<const engine::ProbeVisit> visits,
                const arch::RegisterFile* registers) override;
 
@@ -71,6 +73,7 @@ class Recorder final : public engine::Observer, public Progress {
   RecordedThread* find(const engine::ThreadIdentity& who);
   void end_phase();
   bool sure_enough();
+  void write(Ran ran, std::span<const arch::PathCount> counts);
   void write_sharing(const engine::ThreadIdentity& last);
 
   RecordingParts parts_;

@@ -33,7 +33,7 @@ bool is_consistent(const RecordingConfig& c) {
   if (c.skid_event != kNoEvent && !is_late_interrupt(c.skid)) return false;
   if (c.has_windows() && c.skid != Skid::None && c.skid_event == kNoEvent) return false;
   return std::all_of(c.events.begin(), c.events.end(), [&](const EventSpec& e) {
-    return e.kind <= EventKind::RanBranches && e.precise <= 3 && e.leader < c.events.size() && e.detail <= c.detail;
+    return e.kind <= EventKind::RanInContexts && e.precise <= 3 && e.leader < c.events.size() && e.detail <= c.detail;
   });
 }
 

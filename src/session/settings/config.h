@@ -30,9 +30,10 @@ enum class EventKind : std::uint8_t {
   // Of an exact profile: how often each instruction retired, and each branch was taken (Ran).
   RanInstructions,
   RanBranches,
+  RanInContexts,
 };
 constexpr bool is_profile(EventKind kind) {
-  return kind == EventKind::RanInstructions || kind == EventKind::RanBranches;
+  return kind >= EventKind::RanInstructions && kind <= EventKind::RanInContexts;
 }
 constexpr bool is_ibs(EventKind kind) { return kind == EventKind::IbsOp || kind == EventKind::IbsFetch; }
 constexpr bool is_counted_by_kernel(EventKind kind) {
@@ -177,7 +178,7 @@ struct RecordingConfig : engine::RunSettings {
 
   bool samples() const;
   bool traces_branches() const;
-  /// An exact profile: its events are kRanInstructions and kRanBranches.
+  /// An exact profile: its events are those from kRanInstructions on.
   bool profiles() const;
   bool samples_by_ibs() const;
   bool has_windows() const;

@@ -188,8 +188,10 @@ struct Branches {
 /// Of an exact profile: what one thread did beside what it said before.
 struct Ran {
   Origin origin;
+  bool in_context = false;
+  std::vector<std::uint64_t> callers;   // then: return addresses, innermost first
   std::vector<arch::PathCount> counts;  // at most kMostRan
-  static void fields(auto& m, auto& visit) { visit(m.origin, m.counts); }
+  static void fields(auto& m, auto& visit) { visit(m.origin, m.in_context, m.callers, m.counts); }
   bool operator==(const Ran&) const = default;
 };
 
