@@ -199,6 +199,30 @@ class Lines(InFolder):
     def of_source(self, name):
         return next(part for part in (self.folder / "p.data.lcov").read_text().split("end_of_record") if f"/{name}\n" in part)
 
+    def test_of_several_runs_are_added_up(self):
+        (self.folder / "program.c").write_text("""
+            #include <stdlib.h>
+            int main(int argc, char **argv) {
+              int x = 0;
+              if (argc > 2)
+                x += 3;
+              for (int i = 0; i < atoi(argv[1]); i++)
+                x += i;
+              return x == 1;
+            }""")
+        self.run_here("gcc", "-g", "-O0", "-o", "program", "program.c", status=0)
+        for name, words in ("one", ("5",)), ("two", ("7", "x")):
+            self.run_here(ZEROSKID, "profile", "-q", "-o", name, "./program", *words, status=0)
+        merge = (ZEROSKID, "profile", "--to", "lcov=p.data.lcov", "--merge", "one", "--merge", "two")
+        self.run_here(*merge, status=0)
+        lines = dict(re.findall(r"^DA:(\d+),(\d+)", self.of_source("program.c"), re.M))
+        self.assertEqual([lines[number] for number in "4678"], ["2", "1", "14", "12"])
+        self.run_here("gcc", "-g", "-O1", "-o", "program", "program.c", status=0)
+        self.run_here(ZEROSKID, "profile", "-q", "-o", "two", "./program", "5", status=0)
+        refused = self.run_here(*merge, status=125)
+        self.assertRegex(refused.stderr, "two: .*/program is another build here: its counts cannot be added to those before")
+        self.assertIn("--merge: adds up recordings", self.run_here(*merge, "./program", status=129).stderr)
+
     @unittest.skipIf(shutil.which("genhtml") is None, "genhtml is not installed")
     def test_are_read_by_genhtml(self):
         self.profile("--to", "lcov", self.compiled("-O2"))

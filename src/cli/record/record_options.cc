@@ -499,6 +499,9 @@ void add_trace_options(CommandLine& line, Words& words, TraceExport& exports) {
       "FORMAT", "",
       lines ? std::vector<std::string>{"fdata", "autofdo", "lcov"} : std::vector<std::string>{"fdata", "autofdo"});
   line.value("--dso", exports.dso, "FILE", "Of this executable or library [the program]");
+  if (lines)
+    line.values("--merge", exports.merged, "FILE",
+                "Instead of a program: recordings of several runs, this and others, as one");
   line.value("--input", exports.input.path, "FILE", "Where no program is named: the recording [perf.data]");
 }
 
@@ -562,7 +565,7 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   if (!takes_samples(kind)) {
     const std::string recording = options.program.empty() ? options.exports.input.path : options.output;
     options.exports.input.path = recording;
-    if (const auto set = choose_formats(words.formats, options.exports); !set) {
+    if (const auto set = choose_formats(words.formats, !options.program.empty(), options.exports); !set) {
       say(set.error());
       return kUsage;
     }

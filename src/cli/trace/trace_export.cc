@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <string_view>
 
 #include "base/items.h"
@@ -68,14 +69,22 @@ bool write_lines(const TraceExport::File& file, const report::ExactCounts& count
   return true;
 }
 
-int export_profile(const TraceExport& exports, const profile::PerfDataReader& reader, bool quiet) {
+int export_profile(const TraceExport& exports, std::span<const profile::PerfDataReader> readers, bool quiet) {
   profile::Symbolizer symbolizer;
-  symbolizer.expect(reader);
-  const report::ExactCounts counts(reader, symbolizer);
+  report::ExactCounts counts;
+  for (const profile::PerfDataReader& reader : readers) {
+    symbolizer.expect(reader);
+    counts.add(reader, symbolizer);
+    if (const std::string path = counts.built_twice(); !path.empty()) {
+      say(Error{reader.name() + ": " + path + " is another build here: its counts cannot be added to those before",
+                "merge recordings of one build"});
+      return kToolFailed;
+    }
+  }
   for (const std::string& remark : symbolizer.remarks()) say(remark);
   for (const TraceExport::File& file : exports.files) {
     if (file.format == TraceFormat::Lcov) {
-      if (!write_lines(file, counts, reader.name(), quiet)) return kToolFailed;
+      if (!write_lines(file, counts, readers.front().name(), quiet)) return kToolFailed;
       continue;
     }
     const profile::Dso* const dso = dso_meant(exports, counts.spaces(), symbolizer);
@@ -90,7 +99,11 @@ int export_profile(const TraceExport& exports, const profile::PerfDataReader& re
 
 }  // namespace
 
-Result<void> choose_formats(const std::string& formats, TraceExport& exports) {
+Result<void> choose_formats(const std::string& formats, bool runs, TraceExport& exports) {
+  if (!exports.merged.empty() && (runs || formats.empty())) {
+    return Error{"--merge: adds up recordings that there are, for --to, and runs no program",
+                 "zeroskid profile --to lcov --merge FILE --merge FILE"};
+  }
   if (formats.empty()) return {};  // not asked for
   for (const std::string_view word : items_of(formats)) {
     const std::size_t equals = std::min(word.find('='), word.size());
@@ -106,11 +119,29 @@ Result<void> choose_formats(const std::string& formats, TraceExport& exports) {
   return {};
 }
 
+/// Recordings of several runs as one.
+int export_merged(const TraceExport& exports, bool quiet) {
+  std::vector<profile::PerfDataReader> readers;
+  for (const std::string& path : exports.merged) {
+    RecordingInput input = exports.input;
+    input.path = path;
+    auto reader = open_recording(input);
+    if (!reader) return kToolFailed;
+    if (!profile::is_exact_profile(reader->description())) {
+      say(Error{path + ": no recording of zeroskid profile", "zeroskid profile -o " + path + " PROGRAM makes one"});
+      return kToolFailed;
+    }
+    readers.push_back(*std::move(reader));
+  }
+  return export_profile(exports, readers, quiet);
+}
+
 int export_trace(TraceExport exports, bool quiet) {
+  if (!exports.merged.empty()) return export_merged(exports, quiet);
   exports.input.traces = profile::Traces::Pieces;
   const auto reader = open_recording(exports.input);
   if (!reader) return kToolFailed;
-  if (profile::is_exact_profile(reader->description())) return export_profile(exports, *reader, quiet);
+  if (profile::is_exact_profile(reader->description())) return export_profile(exports, {&*reader, 1}, quiet);
   if (!has_branch_trace(*reader)) return kToolFailed;
   for (const TraceExport::File& file : exports.files) {
     if (row_of(file.format).text != nullptr) continue;

@@ -19,11 +19,13 @@ struct TraceExport {
   };
   std::vector<File> files;
   RecordingInput input;
+  std::vector<std::string> merged;  // of profiles: recordings that are added up, instead of `input`
   std::string dso;  // path or name of the executable or library; "": the first that was mapped, the program
 };
 
 /// formats  "fdata,autofdo=FILE"; a file without a name is called as exports.input.path and the format
-Result<void> choose_formats(const std::string& formats, TraceExport& exports);
+/// runs     a program is to be recorded
+Result<void> choose_formats(const std::string& formats, bool runs, TraceExport& exports);
 
 /// Reads the recording and writes the files; says what it did, or what is wrong. returns the exit status
 int export_trace(TraceExport exports, bool quiet);

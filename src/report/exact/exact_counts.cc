@@ -1,6 +1,7 @@
 #include "report/exact/exact_counts.h"
 
 #include <algorithm>
+#include <set>
 
 #include "isa/decode.h"
 
@@ -8,25 +9,34 @@ namespace zs::report {
 
 using profile::ImageAddress;
 
-ExactCounts::ExactCounts(const profile::PerfDataReader& reader, profile::Symbolizer& symbolizer) {
+void ExactCounts::add(const profile::PerfDataReader& reader, profile::Symbolizer& symbolizer) {
+  profile::AddressSpaces& spaces = spaces_.emplace_back();
   reader.for_each(profile::PerfDataReader::Order::Time, [&](const profile::Record& record) {
-    spaces_.apply(record);
+    spaces.apply(record);
     const auto* const told = std::get_if<profile::SampleRecord>(&record);
     if (told == nullptr) return;
     const session::Sample& sample = told->sample;
     if (sample.event == session::kRanInContexts) return;
-    const profile::Location from = symbolizer.locate(spaces_, sample.pid, sample.ip);
+    const profile::Location from = symbolizer.locate(spaces, sample.pid, sample.ip);
     if (sample.event == session::kRanInstructions) {
       if (from.dso != nullptr) files_[from.dso].times[value(from.image_address)] += sample.period;
       return;
     }
-    const profile::Location to = symbolizer.locate(spaces_, sample.pid, sample.address);
+    const profile::Location to = symbolizer.locate(spaces, sample.pid, sample.address);
     if (from.dso != nullptr) files_[from.dso].all_taken += sample.period;
     if (from.dso == to.dso && from.dso != nullptr)
       files_[from.dso].taken[{value(from.image_address), value(to.image_address)}] += sample.period;
     else if (to.dso != nullptr)
       files_[to.dso].came[{0, value(to.image_address)}] += sample.period;
   });
+}
+
+std::string ExactCounts::built_twice() const {
+  std::set<std::string> paths;
+  for (const auto& [dso, counts] : files_) {
+    if (!paths.insert(dso->path).second) return dso->path;
+  }
+  return "";
 }
 
 // A stretch is as long as each instruction follows the one before as often as that ran.

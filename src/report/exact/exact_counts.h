@@ -1,4 +1,4 @@
-// The counts of an exact profile by file: how often each instruction ran and each branch was taken. And what others
+// The counts of exact profiles by file: how often each instruction ran and each branch was taken. And what others
 // read of them:
 //   * BOLT and AutoFDO, as of a branch trace (report/trace/branch_counts.h);
 //   * lcov's tracefile, for genhtml: lines, branches and functions of unmodified binaries with debug information.
@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <map>
 #include <string>
 #include <utility>
@@ -30,14 +31,17 @@ struct ByNumber {
 
 class ExactCounts {
  public:
-  /// All of a recording of `zeroskid profile`.
-  ExactCounts(const profile::PerfDataReader& reader, profile::Symbolizer& symbolizer);
+  /// All of a recording of `zeroskid profile`, beside what there is.
+  void add(const profile::PerfDataReader& reader, profile::Symbolizer& symbolizer);
 
   const std::map<const profile::Dso*, FileCounts, ByNumber>& files() const { return files_; }
-  const profile::AddressSpaces& spaces() const { return spaces_; }
+  /// Of the first recording.
+  const profile::AddressSpaces& spaces() const { return spaces_.front(); }
+  /// The path of a file that ran in two builds, whose counts cannot be added up; "": of none.
+  std::string built_twice() const;
 
  private:
-  profile::AddressSpaces spaces_;
+  std::list<profile::AddressSpaces> spaces_;  // of each recording: the symbolizer knows images by where they are
   std::map<const profile::Dso*, FileCounts, ByNumber> files_;
 };
 
