@@ -197,8 +197,9 @@ class Independence(unittest.TestCase):
         cycles = counted(["cycles"], program)["cycles"]
         for period in (1009, 10007):
             with self.subTest(period=period):
-                # The cycles of the last block, some thousand, come as it ends; an overflow in them arms, and nothing is left to record.
-                self.assertAlmostEqual(sum(sampled("cycles:pp", period, program)), cycles, delta=period + 1009)
+                # The cycles of the last block come as it ends, with up to five lines from memory; an overflow in them arms, and nothing is
+                # left to record.
+                self.assertAlmostEqual(sum(sampled("cycles:pp", period, program)), cycles, delta=period + 5 * 300)
 
 
 if __name__ == "__main__":
