@@ -222,6 +222,9 @@ class Lines(InFolder):
         refused = self.run_here(*merge, status=125)
         self.assertRegex(refused.stderr, "two: .*/program is another build here: its counts cannot be added to those before")
         self.assertIn("--merge: adds up recordings", self.run_here(*merge, "./program", status=129).stderr)
+        self.assertIn("-o x: no recording is made", self.run_here(*merge, "-o", "x", status=129).stderr)
+        self.run_here(ZEROSKID, "record", "-q", "-o", "sampled", "./program", "5", status=0)
+        self.assertIn("sampled: no recording of zeroskid profile", self.run_here(*merge, "--merge", "sampled", status=125).stderr)
 
     @unittest.skipIf(shutil.which("genhtml") is None, "genhtml is not installed")
     def test_are_read_by_genhtml(self):

@@ -569,7 +569,12 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
       say(set.error());
       return kUsage;
     }
-    if (!options.exports.files.empty() && options.program.empty()) return std::nullopt;
+    if (!options.exports.files.empty() && options.program.empty()) {
+      if (options.output == RecordOptions().output) return std::nullopt;
+      say(Error{"-o " + options.output + ": no recording is made where no program is named",
+                "--to " + words.formats + "=FILE names the file"});
+      return kUsage;
+    }
   }
   if (options.program.empty() && !(options.perf_events && options.perf_events->choice.targets.is_watching())) {
     say(Error{"no program to record", "zeroskid " + name_of(kind) + " [OPTIONS] PROGRAM [ARGUMENTS]"});
