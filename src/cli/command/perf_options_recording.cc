@@ -137,7 +137,7 @@ constexpr PerfOption kStatRows[] = {
     {"--for-each-cgroup",      "NAME",     Refused,   kCgroup},
     {"--hybrid-merge",         "",         NoMatter,  "modelled processors have cores of one kind"},
     {"--interval-clear",       "",         NoMatter,  "intervals are lines below each other"},
-    {"--interval-count",       "N",        Refused,   "head -n N of the rows does it"},
+    {"--interval-count",       "N",        Same,      "of each thread, where the software PMU counts"},
     {"--iostat",               "[=PORT]",  Refused,   "no model has I/O counters"},
     {"--log-fd",               "N",        Same,      ""},
     {"--metric-no-group",      "",         NoMatter,  "all events are counted at the same time"},
@@ -159,7 +159,7 @@ constexpr PerfOption kStatRows[] = {
     {"--summary",              "",         Otherwise, "intervals have no summary: leave -I out"},
     {"--table",                "",         Refused,   "-r N prints means and deviations"},
     {"--td-level",             "N",        Refused,   "topdown --level N"},
-    {"--timeout",              "MS",       Refused,   "timeout SECONDS before PROGRAM ends it, and what was counted is printed"},
+    {"--timeout",              "MS",       Same,      ""},
     {"--topdown",              "",         Otherwise, "zeroskid topdown PROGRAM, with intervals"},
 };
 

@@ -141,7 +141,7 @@ void Collector::receive(Message&& message) {
   const auto* notice = std::get_if<session::Notice>(&message);
   if (notice != nullptr && (!quiet_ || notice->refusal)) say(notice->text);
   if (const auto* hello = std::get_if<session::Hello>(&message)) {
-    ran_ = true;
+    if (!std::exchange(ran_, true)) begun_();
     processes_.insert(hello->origin.pid);
   }
   if (const auto* exit = std::get_if<session::Exit>(&message)) {

@@ -75,6 +75,8 @@ class Collector {
     listened_to_ = std::move(descriptor);
     ready_ = std::move(ready);
   }
+  /// Called before the program's first instruction.
+  void when_it_begins(std::function<void()> begun) { begun_ = std::move(begun); }
   /// Until the program has ended and everything that was sent has arrived. Closes launched.socket.
   ProgramEnd run(const Launched& launched, OwnSignals& signals);
 
@@ -95,7 +97,7 @@ class Collector {
   std::function<void(const Progress&)> watch_;
   Now now_;
   std::function<int()> listened_to_ = [] { return -1; };
-  std::function<void()> ready_;
+  std::function<void()> ready_, begun_ = [] {};
   std::unique_ptr<std::byte[]> buffer_;  // for a datagram; as much of it is touched as they are long
   bool complained_ = false;
   bool ran_ = false;

@@ -10,6 +10,8 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <optional>
 
 #include "cli/run/group_witness.h"
 
@@ -31,11 +33,18 @@ class OwnSignals {
   void pass_on(pid_t program);
   /// Takes what has come where there is no program to pass it to: true if we were asked to end, Ctrl-C included.
   bool take_request_to_end();
+  /// From now on: when so long has passed, the program is sent SIGTERM, or we are asked to end where there is none.
+  /// What was to come of an earlier call does not come any more.
+  void end_after(std::uint64_t milliseconds);
+  /// Whether that SIGTERM is what the program ended of.
+  bool ended(int wait_status) const;
+  void ask_to_end() { asked_to_end_ = true; }
   /// Somebody wants us to end: nothing more is to be started.
   bool asked_to_end() const { return asked_to_end_; }
 
  private:
   bool ignored_interrupts() const { return before_[0].sa_handler == SIG_IGN; }
+  std::uint64_t milliseconds_since_begin() const;
 
   static constexpr std::chrono::milliseconds kUntilTheGroupIsTold{20};
   static constexpr int kChanged[] = {SIGINT, SIGQUIT, SIGPIPE, SIGXFSZ, SIGCHLD};
@@ -45,6 +54,10 @@ class OwnSignals {
   GroupWitness group_;
   bool asked_to_end_ = false;
   bool passed_on_ = false;
+  std::optional<int> timer_;
+  std::chrono::steady_clock::time_point begin_;
+  std::uint64_t end_after_ms_ = 0;
+  bool timed_out_ = false;
 };
 
 }  // namespace zs::cli

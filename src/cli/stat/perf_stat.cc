@@ -211,19 +211,23 @@ int stat_perf_events(StatOptions& options) {
   Output output;
   if (const auto status = open_output(options, output)) return *status;
   const bool intervals = options.interval.count() != 0;
+  OwnSignals signals;
   double begin = 0;
+  std::uint64_t rows = 0;
   if (intervals) {
     counting.every = options.interval;
     counting.each_time = [&](const PerfCounts& counts) {
+      if (options.interval_count != 0 && rows == options.interval_count) return;
       output.add(printed_interval(options, counts, begin, output.descriptor()));
       output.flush();
+      if (++rows == options.interval_count && options.program.empty()) signals.ask_to_end();
     };
     if (!options.json && options.separator.empty())
       output.add(perf_events_line(*options.perf_events) + interval_head(options.per_thread));
   }
-  OwnSignals signals;
   ProgramEnd end;
   for (std::uint64_t i = 0; i < options.repeat && !signals.asked_to_end(); ++i) {
+    if (options.timeout != 0) signals.end_after(options.timeout);
     const auto counts = count_perf_events(counting, signals);
     if (!counts) {
       say(counts.error());
@@ -234,7 +238,7 @@ int stat_perf_events(StatOptions& options) {
     add_counts(*counts, options.report);
   }
   if (!intervals) output.add(printed(options, output.descriptor()));
-  return output.flush() ? exit_status_of(end.wait_status) : kToolFailed;
+  return output.flush() ? status_of_run(signals, end.wait_status) : kToolFailed;
 }
 
 }  // namespace zs::cli

@@ -232,6 +232,17 @@ std::string needs_all_modelled(const StatOptions& out) {
   return "";
 }
 
+Result<void> check_times(const StatOptions& out) {
+  if (out.interval_count != 0 && out.windows.every.empty())
+    return Error{"--interval-count: without -I there are no intervals", "-I 100 --interval-count 5"};
+  if (out.timeout == 0) return {};
+  if (!out.windows.every.empty())
+    return Error{"--timeout and -I exclude each other", "-I 100 --interval-count 5 prints five of them"};
+  if (out.run.virtual_time)
+    return Error{"--timeout: a run in virtual time does not depend on the clock", "leave out one of them"};
+  return {};
+}
+
 /// perf stat record keeps its counts in a perf.data file, which perf stat report reads.
 std::optional<int> refuse_perfs_file(const std::vector<std::string>& program) {
   if (program.empty() || (program.front() != "record" && program.front() != "report")) return std::nullopt;
@@ -334,6 +345,9 @@ std::optional<int> parse_stat_options(const Arguments& arguments, StatOptions& o
               "A row per window of each thread: Ni instructions, N:EVENT, or N ms of nominal time (1 ms is\n"
               "1,000,000 instructions); given again, whichever comes first ends it. Where the kernel counts:\n"
               "what was counted every N ms");
+  line.number("--interval-count", out.interval_count, 1, "N", "The first N of them; the program runs on uncounted");
+  line.number("--timeout", out.timeout, 10, "MS",
+              "End the program with SIGTERM when it has run so long, and print what was counted");
   line.value("--skid", out.windows.skid, "N", "Windows end N instructions late, or `pmi`: as a real interrupt does");
   line.values("--region", out.regions, "WHERE",
               "Also between two places: a function, FILE:LINE, or 0xADDR..0xADDR as objdump shows them.\n"
@@ -366,7 +380,8 @@ std::optional<int> parse_stat_options(const Arguments& arguments, StatOptions& o
     return kUsage;
   }
   take_cpu_list(out.run, out.back_end);
-  auto chosen = choose_kernel_counting(out);
+  auto chosen = check_times(out);
+  if (chosen) chosen = choose_kernel_counting(out);
   if (chosen && !out.perf_events) chosen = choose_counting(out);
   if (!chosen) {
     say(chosen.error());

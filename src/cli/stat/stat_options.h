@@ -29,9 +29,11 @@ struct StatOptions {
   std::string separator, output, format, colour = "auto";
   std::uint64_t repeat = 1;
   std::string repeat_until;
-  std::size_t detail = 0;      // -d, how often
-  std::string before, behind;  // commands of the shell, around each run
-  std::uint64_t log_fd = 0;    // 0: none
+  std::size_t detail = 0;            // -d, how often
+  std::string before, behind;        // commands of the shell, around each run
+  std::uint64_t log_fd = 0;          // 0: none
+  std::uint64_t timeout = 0;         // milliseconds; 0: until the program ends
+  std::uint64_t interval_count = 0;  // rows of each thread; 0: all
   bool append = false, null = false, topdown = false;
   bool json = false, per_thread = false, per_process = false, quiet = false, verbose = false;
   WindowOptions windows;

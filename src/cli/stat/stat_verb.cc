@@ -44,7 +44,8 @@ class StatSink final : public RecordingSink {
              .counted_as = options.counted_as,
              .times = options.window_plan.in_time,
              .estimated = options.config.estimated_events().size()},
-            [this](const profile::Window& window, const session::UnitSums* units) {
+            [this, most = options.interval_count](const profile::Window& window, const session::UnitSums* units) {
+              if (most != 0 && window.number > most) return;
               row_.clear();
               page_.add_row(window, units, row_);
               output_.add(row_);
@@ -83,11 +84,12 @@ int run_once(const ProgramToRun& program, StatOptions& options, OwnSignals& sign
   FollowFilter followed(options.follow, sink);
   Collector collector(followed, options.config, options.instruction_event, false,
                       [&](const Progress& now) { progress.show(now); });
+  if (options.timeout != 0) collector.when_it_begins([&] { signals.end_after(options.timeout); });
   ProgramEnd end;
   go_on = run_and_collect(program, options.config, collector, signals, end);
   if (!go_on) return kToolFailed;
   progress.clear();
-  go_on = end.ran && !WIFSIGNALED(end.wait_status) && !signals.asked_to_end();
+  go_on = end.ran && (!WIFSIGNALED(end.wait_status) || signals.ended(end.wait_status)) && !signals.asked_to_end();
   output.flush();
   say_how_it_ended(program, end);
   if (!end.ran) return exit_status_of(end.wait_status);  // zeroskid-run has said why, unless it was killed
@@ -108,7 +110,7 @@ int run_once(const ProgramToRun& program, StatOptions& options, OwnSignals& sign
     report.threads = options.per_thread ? sink.totals.threads() : sink.totals.processes();
     for (ThreadTotals& thread : report.threads) thread.values = as_printed(thread.values, options);
   }
-  return exit_status_of(end.wait_status);
+  return status_of_run(signals, end.wait_status);
 }
 
 /// Of units: so that each of several runs tells of other parts of the program. The first run's is what was asked for.
