@@ -1,4 +1,4 @@
-"""stat --timeout and --interval-count: how long is counted, by the software PMU and by the kernel, beside stock perf.
+"""stat --timeout, --interval-count and -D: when is counted, by the software PMU and by the kernel, beside stock perf.
 
   stat_times_test.py ZEROSKID
 """
@@ -89,9 +89,48 @@ class StatTimes(tool.InFolder):
             words = ["-x,", "-e", "task-clock", "--timeout", "200", *program]
             self.assertEqual(self.run_here("stat", *words).status, perf(*words)[0])
 
+    def test_what_is_before_a_delay_is_not_counted(self):
+        """The program makes its page faults at once and then sleeps, or sleeps and then makes them."""
+        touch = "b = bytearray(32 << 20)"
+        for before, after in ((touch, ""), ("", touch)):
+            words = ["-x,", "-e", "page-faults", "-D", "600", "python3", "-I", "-S", "-c",
+                     f"import time\n{before}\ntime.sleep(1.2)\n{after}"]
+            done = self.run_here("stat", *words)
+            for status, text in [(done.status, done.err)] + ([perf(*words)] if shutil.which("perf") else []):
+                counted = [int(line.split(",")[0]) for line in text.splitlines() if ",page-faults," in line]
+                with self.subTest(before=before, text=text):
+                    self.assertEqual((status, len(counted)), (0, 1))
+                    (self.assertGreater if after else self.assertLess)(counted[0], 4000)
+
+    def test_times_are_from_the_end_of_the_delay(self):
+        delay = self.random.randrange(100, 400)
+        done = self.run_here("stat", "-e", "task-clock", "-D", delay, "sleep", "0.6")
+        elapsed = float(re.search(r"([\d.]+) seconds time elapsed", done.err)[1])
+        self.assertGreater(elapsed, 0.1)
+        self.assertLess(elapsed, 0.6 - delay / 1000 + 0.3, f"seed {SEED}")
+        rows = self.run_here("stat", "-x,", "-e", "task-clock", "-D", "250", "-I", "100", "sleep", "0.6").err.splitlines()
+        self.assertLess(abs(float(rows[0].split(",")[0]) - 0.1), 0.09, rows)
+        timed, seconds = self.stat("-e", "task-clock", "-D", "200", "--timeout", "200", *NEVER_ENDS)
+        self.assertGreaterEqual(seconds, 0.4)
+        self.assertLess(float(timed.err.splitlines()[-1].split(",")[0]), 300)
+
+    def test_what_ends_before_its_delay_was_not_counted(self):
+        for words, said in ((["true"], "<not counted>,msec,task-clock,0,100.00,,\n"), (["-I", "100", "true"], "")):
+            done = self.run_here("stat", "-x,", "-e", "task-clock", "-D", "5000", *words)
+            self.assertEqual((done.status, done.err), (0, said))
+
+    def test_the_software_pmu_says_that_it_counts_whole_runs(self):
+        said = "-D: the software PMU's counts are of the whole run"
+        words = ["-x,", "-e", "instructions", "-D", "100", "true"]
+        self.assertIn(said, self.run_here("stat", *words).err)
+        self.assertNotIn(said, self.run_here("stat", "-q", *words).err)
+
     def test_what_excludes_each_other_is_said(self):
         for words, said in ((["--timeout", "9"], "--timeout: 9 is not a whole number from 10 up"),
                             (["--timeout", "soon"], "--timeout: soon is not a whole number"),
+                            (["-D", "-1"], "--delay: -1 is not a whole number from 0 up"),
+                            (["-D", "9999999999999"], "-D: too long"),
+                            (["--timeout", "9999999999999"], "--timeout: too long"),
                             (["--interval-count", "0", "-I", "10"], "--interval-count: 0 is not a whole number from 1 up"),
                             (["--interval-count", "2"], "--interval-count: without -I there are no intervals"),
                             (["--timeout", "100", "-I", "100"], "--timeout and -I exclude each other"),

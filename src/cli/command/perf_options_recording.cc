@@ -110,7 +110,7 @@ constexpr PerfOption kStatRows[] = {
     {"-A --no-aggr",           "",         Otherwise, "one sum of all CPUs: -C CPU counts on one"},
     {"-B --big-num",           "",         NoMatter,  "numbers have separators"},
     {"-C --cpu",               "CPU",      Same,      "--cpu with a CPU model's name chooses the model"},
-    {"-D --delay",             "MS",       Otherwise, "counts are of the whole run: --region WHERE counts a part of it, -I windows"},
+    {"-D --delay",             "MS",       Otherwise, "as in perf where the kernel counts, but for -1; the software PMU's counts are of the whole run"},
     {"-d --detailed",          "",         Same,      ""},
     {"-e --event",             "EVENT",    Same,      ""},
     {"-G --cgroup",            "NAME",     Refused,   kCgroup},

@@ -41,7 +41,7 @@ host::EventValue since(const host::EventValue& now, const host::EventValue& befo
 /// Reads the counters, at the end and, where that is wanted, again and again before it.
 class Reader {
  public:
-  Reader(const PerfCounting& counting, const std::vector<host::EventToOpen>& counters, const host::OpenEvents& events,
+  Reader(const PerfCounting& counting, const std::vector<host::EventToOpen>& counters, host::OpenEvents& events,
          const std::map<pid_t, CountedThread>& threads)
       : counting_(counting), counters_(counters), events_(events) {
     before_.values.resize(counters.size());
@@ -52,20 +52,24 @@ class Reader {
   }
 
   void start() {
-    started_ = Clock::now();
-    next_ = started_ + counting_.every;
+    next_ = Clock::now() + counting_.delay;
+    if (counting_.delay.count() == 0) begin();
   }
-  double elapsed_seconds() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
+  /// 0 if counting has not begun.
+  double elapsed_seconds() const {
+    return counting_began_ ? std::chrono::duration<double>(Clock::now() - started_).count() : 0;
+  }
 
   /// Waits for the source, for a breath or to the next reading.
   void wait(pollfd source) {
     int milliseconds = kLongestPollMs;
-    if (counting_.every.count() != 0) {
+    if (!counting_began_ || counting_.every.count() != 0) {
       const auto rest = std::chrono::ceil<std::chrono::milliseconds>(next_ - Clock::now());
       milliseconds = static_cast<int>(std::clamp<std::chrono::milliseconds::rep>(rest.count(), 0, kLongestPollMs));
     }
     poll(&source, 1, milliseconds);
-    if (counting_.every.count() == 0 || Clock::now() < next_) return;
+    if ((counting_began_ && counting_.every.count() == 0) || Clock::now() < next_) return;
+    if (!counting_began_) return begin();
     tell(elapsed_seconds());
     while (next_ <= Clock::now()) next_ += counting_.every;
   }
@@ -73,12 +77,19 @@ class Reader {
   /// The last reading. An Error: this one or one before it gave nothing.
   Result<PerfCounts> finish(double elapsed_seconds) {
     if (counting_.every.count() == 0) return now(elapsed_seconds);
-    tell(elapsed_seconds);
+    if (counting_began_) tell(elapsed_seconds);
     if (failure_) return *failure_;
     return before_;
   }
 
  private:
+  void begin() {
+    counting_began_ = true;
+    if (counting_.delay.count() != 0 || counting_.targets.is_watching()) events_.enable();
+    started_ = Clock::now();
+    next_ = started_ + counting_.every;
+  }
+
   Result<PerfCounts> now(double elapsed_seconds) const {
     PerfCounts counts = before_;
     counts.elapsed_seconds = elapsed_seconds;
@@ -119,7 +130,8 @@ class Reader {
 
   const PerfCounting& counting_;
   const std::vector<host::EventToOpen>& counters_;
-  const host::OpenEvents& events_;
+  host::OpenEvents& events_;
+  bool counting_began_ = false;
   Clock::time_point started_, next_;
   PerfCounts before_;  // as of the last reading
   std::optional<Error> failure_;
@@ -148,7 +160,7 @@ std::vector<host::EventToOpen> counters_to_open(const PerfCounting& counting) {
         counters.emplace_back(host::EventToOpen{.name = event.name, .attr = event.attr, .leader = event.leader});
     one.attr.precise_ip = 0;
     one.attr.disabled = 1;
-    one.attr.enable_on_exec = !counting.targets.is_watching();
+    one.attr.enable_on_exec = !counting.targets.is_watching() && counting.delay.count() == 0;
     one.attr.inherit = counting.inherit && !counting.targets.is_system();
     one.attr.exclude_guest = event.attr.exclude_host == 0;
     one.attr.read_format = host::kReadFormat;
@@ -174,7 +186,6 @@ Result<PerfCounts> count_perf_events(const PerfCounting& counting, OwnSignals& s
 
   Reader reader(counting, counters, *events, counting.by_thread ? names_of(*places) : std::map<pid_t, CountedThread>());
   PerfCounts end;
-  if (targets.is_watching()) events->enable();
   reader.start();
   if (program) {
     if (auto went = program->let_go(); !went) return went.error();

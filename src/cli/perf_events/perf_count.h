@@ -26,7 +26,7 @@ struct CountedThread {
 struct PerfCounts {
   std::vector<host::EventValue> values;  // by event
   std::vector<CountedThread> threads;
-  double elapsed_seconds = 0;  // since the beginning
+  double elapsed_seconds = 0;  // since counting began
   int wait_status = 0;         // the program's
   rusage usage{};
 };
@@ -39,6 +39,7 @@ struct PerfCounting {
   bool by_thread = false;                            // also each of the threads that are watched
   std::string path;                                  // of the program; "": none
   std::vector<std::string> argv;                     // its words
+  std::chrono::milliseconds delay{0};                // counting begins so long after the program, or after us
   std::chrono::milliseconds every{0};                // 0: one reading, at the end
   std::function<void(const PerfCounts&)> each_time;  // what was counted since the time before; elapsed_seconds: so far
   host::Opener opener = host::kernel_opener();

@@ -199,7 +199,8 @@ int stat_perf_events(StatOptions& options) {
                         .inherit = !options.run.no_inherit,
                         .by_thread = options.per_thread,
                         .path = "",
-                        .argv = options.program};
+                        .argv = options.program,
+                        .delay = std::chrono::milliseconds(options.delay)};
   if (!options.program.empty()) {
     SearchFailure failure;
     if (!find_program(options.program.front(), std::getenv("PATH"), counting.path, failure)) {
@@ -227,7 +228,7 @@ int stat_perf_events(StatOptions& options) {
   }
   ProgramEnd end;
   for (std::uint64_t i = 0; i < options.repeat && !signals.asked_to_end(); ++i) {
-    if (options.timeout != 0) signals.end_after(options.timeout);
+    if (options.timeout != 0) signals.end_after(options.delay + options.timeout);
     const auto counts = count_perf_events(counting, signals);
     if (!counts) {
       say(counts.error());

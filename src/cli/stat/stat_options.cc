@@ -235,6 +235,10 @@ std::string needs_all_modelled(const StatOptions& out) {
 Result<void> check_times(const StatOptions& out) {
   if (out.interval_count != 0 && out.windows.every.empty())
     return Error{"--interval-count: without -I there are no intervals", "-I 100 --interval-count 5"};
+  constexpr std::uint64_t kMostMs = 1'000'000'000'000;
+  if (out.delay > kMostMs || out.timeout > kMostMs)
+    return Error{std::string(out.delay > kMostMs ? "-D" : "--timeout") + ": too long",
+                 "at most " + std::to_string(kMostMs) + " milliseconds"};
   if (out.timeout == 0) return {};
   if (!out.windows.every.empty())
     return Error{"--timeout and -I exclude each other", "-I 100 --interval-count 5 prints five of them"};
@@ -346,6 +350,8 @@ std::optional<int> parse_stat_options(const Arguments& arguments, StatOptions& o
               "1,000,000 instructions); given again, whichever comes first ends it. Where the kernel counts:\n"
               "what was counted every N ms");
   line.number("--interval-count", out.interval_count, 1, "N", "The first N of them; the program runs on uncounted");
+  line.number("-D,--delay", out.delay, 0, "MS",
+              "Where the kernel counts: begin when the program has run so long. The software PMU counts whole runs");
   line.number("--timeout", out.timeout, 10, "MS",
               "End the program with SIGTERM when it has run so long, and print what was counted");
   line.value("--skid", out.windows.skid, "N", "Windows end N instructions late, or `pmi`: as a real interrupt does");
@@ -391,6 +397,8 @@ std::optional<int> parse_stat_options(const Arguments& arguments, StatOptions& o
     say(Error{"no program to count", "zeroskid stat [OPTIONS] PROGRAM [ARGUMENTS]"});
     return kUsage;
   }
+  if (out.delay != 0 && !out.perf_events && !out.quiet)
+    say("-D: the software PMU's counts are of the whole run; --region WHERE counts a part of it, -I windows");
   out.program = line.program();
   return std::nullopt;
 }

@@ -33,6 +33,7 @@ struct StatOptions {
   std::string before, behind;        // commands of the shell, around each run
   std::uint64_t log_fd = 0;          // 0: none
   std::uint64_t timeout = 0;         // milliseconds; 0: until the program ends
+  std::uint64_t delay = 0;           // -D, milliseconds
   std::uint64_t interval_count = 0;  // rows of each thread; 0: all
   bool append = false, null = false, topdown = false;
   bool json = false, per_thread = false, per_process = false, quiet = false, verbose = false;
