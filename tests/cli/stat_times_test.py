@@ -125,9 +125,32 @@ class StatTimes(tool.InFolder):
         self.assertIn(said, self.run_here("stat", *words).err)
         self.assertNotIn(said, self.run_here("stat", "-q", *words).err)
 
+    def test_a_table_of_runs_is_that_of_stock_perf(self):
+        """Its form, but for how many decimal places there are: perf shows as many as the deviation asks for."""
+        runs = self.random.randrange(2, 5)
+        words = ["-r", str(runs), "--table", "-e", "task-clock"]
+        sleeps = ["sh", "-c", f"echo >> {self.folder}/run; [ $(wc -l < {self.folder}/run) = 1 ] && sleep 0.6 || sleep 0.3"]
+        forms = set()
+        for pmu in PMUS + (("perf",) if shutil.which("perf") else ()):
+            (self.folder / "run").unlink(missing_ok=True)
+            page = perf(*words, *sleeps)[1] if pmu == "perf" else self.run_here("stat", "--pmu", pmu, *words, *sleeps).err
+            table = re.search(r"\n\n +# Table[^%]+%", page)[0]
+            rows = re.findall(r"^ +([\d.]+) \(([+-][\d.]+)\) (#+)$", table, re.MULTILINE)
+            mean = float(re.search(r"([\d.]+) \+- ", table)[1])
+            self.assertEqual(len(rows), runs, page)
+            self.assertGreater(len(rows[0][2]), 2, page)
+            for seconds, off, marks in rows:
+                self.assertAlmostEqual(float(seconds) - mean, float(off), delta=2 * 10.0 ** -len(off.partition(".")[2]))
+                self.assertAlmostEqual(len(marks) - 1, abs(100 * float(off) / float(seconds)) / 5, delta=1.1)
+            margin = re.match(r"\n\n( +)#", table)[1]
+            self.assertTrue(table.splitlines()[3].startswith(margin + rows[0][0] + " ("), table)
+            forms.add(re.sub(r"#+$|\d[\d.]*", "N", re.sub(r"[+-](?=\d)|(?<=-) +| {2,}", "", table), flags=re.MULTILINE))
+        self.assertEqual(len(forms), 1, f"seed {SEED}: {forms}")
+
     def test_what_excludes_each_other_is_said(self):
         for words, said in ((["--timeout", "9"], "--timeout: 9 is not a whole number from 10 up"),
                             (["--timeout", "soon"], "--timeout: soon is not a whole number"),
+                            (["--table"], "--table: is of several runs"),
                             (["-D", "-1"], "--delay: -1 is not a whole number from 0 up"),
                             (["-D", "9999999999999"], "-D: too long"),
                             (["--timeout", "9999999999999"], "--timeout: too long"),

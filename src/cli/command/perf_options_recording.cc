@@ -157,7 +157,7 @@ constexpr PerfOption kStatRows[] = {
     {"--scale",                "",         NoMatter,  "no counter shares its place in time"},
     {"--smi-cost",             "",         Refused,   "no model has system management"},
     {"--summary",              "",         Otherwise, "intervals have no summary: leave -I out"},
-    {"--table",                "",         Refused,   "-r N prints means and deviations"},
+    {"--table",                "",         Same,      ""},
     {"--td-level",             "N",        Refused,   "topdown --level N"},
     {"--timeout",              "MS",       Same,      ""},
     {"--topdown",              "",         Otherwise, "zeroskid topdown PROGRAM, with intervals"},

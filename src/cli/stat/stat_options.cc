@@ -235,6 +235,8 @@ std::string needs_all_modelled(const StatOptions& out) {
 Result<void> check_times(const StatOptions& out) {
   if (out.interval_count != 0 && out.windows.every.empty())
     return Error{"--interval-count: without -I there are no intervals", "-I 100 --interval-count 5"};
+  if (out.report.table && out.repeat == 1 && out.repeat_until.empty())
+    return Error{"--table: is of several runs", "-r 5 --table"};
   constexpr std::uint64_t kMostMs = 1'000'000'000'000;
   if (out.delay > kMostMs || out.timeout > kMostMs)
     return Error{std::string(out.delay > kMostMs ? "-D" : "--timeout") + ": too long",
@@ -366,6 +368,7 @@ std::optional<int> parse_stat_options(const Arguments& arguments, StatOptions& o
   line.value("-o,--output", out.output, "FILE", "Where to [stderr]");
   line.flag("--append", out.append, "Behind what is in that file");
   line.number("--log-fd", out.log_fd, 1, "N", "To a descriptor that is open already");
+  line.flag("--table", out.report.table, "With -r: how long each run took");
   line.value("--color", out.colour, "auto|always|never", "When to colour [auto]");
   line.flag("-q,--quiet", out.quiet, "No progress line");
   line.flag("-v,--verbose", out.verbose, "A progress line in logs too");

@@ -77,10 +77,24 @@ std::string why_no_deviation(const StatReport& report) {
          "is enough.\n\n";
 }
 
+/// perf's table of runs: how long each took, how far that is from the mean, and a mark for every 5 % of itself.
+std::string table_of_runs(const StatReport& report, double mean) {
+  constexpr double kPercentPerMark = 5;
+  const std::string margin(print("%18.7f", mean).find_first_not_of(' '), ' ');
+  std::string table = "\n" + margin + "# Table of individual measurements:\n";
+  for (const StatRun& run : report.runs) {
+    const double off = std::abs(100 * (run.elapsed - mean) / run.elapsed);
+    table += print("%18.7f (%+.7f) ", run.elapsed, run.elapsed - mean);
+    table.append(1 + static_cast<std::size_t>(off / kPercentPerMark), '#').append("\n");
+  }
+  return table + "\n" + margin + "# Final result:";
+}
+
 std::string times(const StatReport& report) {
   const Spread elapsed = spread_over(report.runs, [](const StatRun& run) { return run.elapsed; });
   if (report.runs.size() > 1) {
-    return print("\n%18.7f +- %.7f seconds time elapsed  ( +-%6.2f%% )\n\n", elapsed.mean, elapsed.deviation,
+    return (report.table ? table_of_runs(report, elapsed.mean) : "") +
+           print("\n%18.7f +- %.7f seconds time elapsed  ( +-%6.2f%% )\n\n", elapsed.mean, elapsed.deviation,
                  elapsed.percent());
   }
   const StatRun& run = report.runs.front();

@@ -33,6 +33,7 @@ struct StatReport {
   std::vector<StatMetric> metrics;
   std::vector<StatRun> runs;          // at least one
   std::vector<ThreadTotals> threads;  // not empty: --per-thread
+  bool table = false;                 // --table: of several runs, how long each took
   bool incomplete = false;            // some process was killed before its last word
   bool watched = false;               // it ran already, and goes on
   bool by_kernel = false;             // through perf_event_open: nothing of zeroskid's is in it
