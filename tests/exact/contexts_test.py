@@ -141,7 +141,7 @@ class InFolder(unittest.TestCase):
         return run(*words, folder=self.folder, **options)
 
 
-class Contexts(InFolder):
+class Drawn(InFolder):
     def compiled(self, kinds, number):
         numbers = random.Random(f"{SEED} {kinds} {number}")
         for _ in range(200):
@@ -157,6 +157,8 @@ class Contexts(InFolder):
                 return
         raise AssertionError(f"seed {SEED}: no program of some length in 200")
 
+
+class Contexts(Drawn):
     def compare(self, *kinds):
         for number in range(int(os.environ.get("PROGRAMS", 2))):
             self.compiled(kinds, number)

@@ -491,13 +491,16 @@ void add_trace_options(CommandLine& line, Words& words, TraceExport& exports) {
                 "Of those N at most in each process; what runs in others lacks its last callers [65536]");
   }
   line.group(lines ? "For other tools" : "For optimisers");
-  line.value("--to", words.formats, "FORMAT[=FILE][,FORMAT...]",
-             std::string("Counts of branches as BOLT (fdata) or AutoFDO (autofdo)") +
-                 (lines ? " reads them, and of\nlines as genhtml does (lcov)" : "\nreads them") +
-                 " [FILE: the recording's name and the format's]");
-  line.known_words(
-      "FORMAT", "",
-      lines ? std::vector<std::string>{"fdata", "autofdo", "lcov"} : std::vector<std::string>{"fdata", "autofdo"});
+  line.value(
+      "--to", words.formats, "FORMAT[=FILE][,FORMAT...]",
+      std::string("Counts of branches as BOLT (fdata) or AutoFDO (autofdo)") +
+          (lines
+               ? " reads them, of lines as\ngenhtml does (lcov), and with -g of calls as KCachegrind does (callgrind)\n"
+               : "\nreads them ") +
+          "[FILE: the recording's name and the format's]");
+  line.known_words("FORMAT", "",
+                   lines ? std::vector<std::string>{"fdata", "autofdo", "lcov", "callgrind"}
+                         : std::vector<std::string>{"fdata", "autofdo"});
   line.value("--dso", exports.dso, "FILE", "Of this executable or library [the program]");
   if (lines)
     line.values("--merge", exports.merged, "FILE",
@@ -565,7 +568,7 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   if (!takes_samples(kind)) {
     const std::string recording = options.program.empty() ? options.exports.input.path : options.output;
     options.exports.input.path = recording;
-    if (const auto set = choose_formats(words.formats, !options.program.empty(), options.exports); !set) {
+    if (const auto set = choose_formats(words.formats, !options.program.empty(), words.stacks, options.exports); !set) {
       say(set.error());
       return kUsage;
     }

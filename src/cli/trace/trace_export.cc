@@ -9,6 +9,7 @@
 #include "cli/command/exit_status.h"
 #include "cli/command/output.h"
 #include "cli/command/say.h"
+#include "report/exact/callgrind_text.h"
 #include "report/exact/exact_counts.h"
 #include "report/trace/branch_counts.h"
 
@@ -22,7 +23,8 @@ struct FormatRow {
 };
 constexpr FormatRow kFormats[] = {{TraceFormat::Bolt, "fdata", report::bolt_text},
                                   {TraceFormat::AutoFdo, "autofdo", report::autofdo_text},
-                                  {TraceFormat::Lcov, "lcov", nullptr}};
+                                  {TraceFormat::Lcov, "lcov", nullptr},
+                                  {TraceFormat::Callgrind, "callgrind", nullptr}};
 
 /// The file that is meant; null, and says so, if no such one was executed.
 const profile::Dso* dso_meant(const TraceExport& exports, const profile::AddressSpaces& spaces,
@@ -69,6 +71,23 @@ bool write_lines(const TraceExport::File& file, const report::ExactCounts& count
   return true;
 }
 
+constexpr std::string_view kHowToCount = "zeroskid profile -g --to callgrind PROGRAM counts them";
+
+bool write_calls(const TraceExport::File& file, std::span<const profile::PerfDataReader> readers,
+                 profile::Symbolizer& symbolizer, bool quiet) {
+  report::CallGraph calls(symbolizer);
+  for (const profile::PerfDataReader& reader : readers) {
+    if (reader.events().size() <= session::kRanInContexts) {
+      say(Error{reader.name() + ": has no calling contexts, which callgrind needs", std::string(kHowToCount)});
+      return false;
+    }
+    calls.add(reader);
+  }
+  if (!write_file(file.path, calls.text())) return false;
+  if (!quiet) say("instructions and calls -> " + file.path);
+  return true;
+}
+
 int export_profile(const TraceExport& exports, std::span<const profile::PerfDataReader> readers, bool quiet) {
   profile::Symbolizer symbolizer;
   report::ExactCounts counts;
@@ -87,6 +106,10 @@ int export_profile(const TraceExport& exports, std::span<const profile::PerfData
       if (!write_lines(file, counts, readers.front().name(), quiet)) return kToolFailed;
       continue;
     }
+    if (file.format == TraceFormat::Callgrind) {
+      if (!write_calls(file, readers, symbolizer, quiet)) return kToolFailed;
+      continue;
+    }
     const profile::Dso* const dso = dso_meant(exports, counts.spaces(), symbolizer);
     if (dso == nullptr || !is_readable(*dso)) return kToolFailed;
     const auto of_file = counts.files().find(dso);
@@ -99,7 +122,7 @@ int export_profile(const TraceExport& exports, std::span<const profile::PerfData
 
 }  // namespace
 
-Result<void> choose_formats(const std::string& formats, bool runs, TraceExport& exports) {
+Result<void> choose_formats(const std::string& formats, bool runs, bool contexts, TraceExport& exports) {
   if (!exports.merged.empty() && (runs || formats.empty())) {
     return Error{"--merge: adds up recordings that there are, for --to, and runs no program",
                  "zeroskid profile --to lcov --merge FILE --merge FILE"};
@@ -110,8 +133,10 @@ Result<void> choose_formats(const std::string& formats, bool runs, TraceExport& 
     const auto* const row = std::ranges::find(kFormats, word.substr(0, equals), &FormatRow::name);
     if (row == std::end(kFormats)) {
       return Error{"--to " + formats + ": no such format: '" + std::string(word.substr(0, equals)) + "'",
-                   "fdata is BOLT's, autofdo is AutoFDO's, lcov is genhtml's"};
+                   "fdata is BOLT's, autofdo is AutoFDO's, lcov is genhtml's, callgrind is KCachegrind's"};
     }
+    if (row->format == TraceFormat::Callgrind && runs && !contexts)
+      return Error{"--to callgrind: needs calling contexts", std::string(kHowToCount)};
     const std::string_view named = word.substr(std::min(equals + 1, word.size()));
     exports.files.push_back(
         {row->format, named.empty() ? exports.input.path + "." + std::string(row->name) : std::string(named)});
@@ -145,8 +170,8 @@ int export_trace(TraceExport exports, bool quiet) {
   if (!has_branch_trace(*reader)) return kToolFailed;
   for (const TraceExport::File& file : exports.files) {
     if (row_of(file.format).text != nullptr) continue;
-    say(Error{reader->name() + ": a branch trace has no counts of lines",
-              "zeroskid profile --to " + std::string(row_of(file.format).name) + " PROGRAM counts them"});
+    say(Error{reader->name() + ": a branch trace has no counts of lines and contexts",
+              "zeroskid profile -g --to " + std::string(row_of(file.format).name) + " PROGRAM counts them"});
     return kToolFailed;
   }
   profile::Symbolizer symbolizer(profile::Names::AsLinked);

@@ -1,4 +1,4 @@
-// What `zeroskid trace --to` and `profile --to` write: counts for optimisers and for coverage, a file for each format.
+// What `zeroskid trace --to` and `profile --to` write for optimisers, coverage and viewers: a file for each format.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace zs::cli {
 
-enum class TraceFormat : std::uint8_t { Bolt, AutoFdo, Lcov };
+enum class TraceFormat : std::uint8_t { Bolt, AutoFdo, Lcov, Callgrind };
 
 struct TraceExport {
   struct File {
@@ -24,8 +24,8 @@ struct TraceExport {
 };
 
 /// formats  "fdata,autofdo=FILE"; a file without a name is called as exports.input.path and the format
-/// runs     a program is to be recorded
-Result<void> choose_formats(const std::string& formats, bool runs, TraceExport& exports);
+/// runs     a program is to be recorded, with its calling contexts or not
+Result<void> choose_formats(const std::string& formats, bool runs, bool contexts, TraceExport& exports);
 
 /// Reads the recording and writes the files; says what it did, or what is wrong. returns the exit status
 int export_trace(TraceExport exports, bool quiet);
