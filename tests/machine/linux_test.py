@@ -148,7 +148,7 @@ class Linux(unittest.TestCase):
     @unittest.skipUnless(KERNELS, f"no vmlinuz-* in {FOLDERS}: a kernel package, or $ZEROSKID_KERNELS")
     def test_a_terminal_is_told_how_far_it_is(self):
         ours, theirs = pty.openpty()
-        running = subprocess.Popen([ZEROSKID, "linux", "--kernel", KERNELS[-1], "--max-instructions", "150000000", "--", "true"],
+        running = subprocess.Popen([ZEROSKID, "linux", "--kernel", KERNELS[-1], "--max-instructions", "500000000", "--", "true"],
                                    stderr=theirs, stdout=theirs, env={**os.environ, "TERM": "xterm"})
         os.close(theirs)
         said = b""
