@@ -11,7 +11,8 @@ import sys
 import unittest
 
 import contexts_test
-from contexts_test import SEED, Drawn, Recording
+from contexts_test import Drawn, Recording
+from in_folder import SEED
 
 PLACE = r"0x[0-9a-f]+ \d+"
 LINE = re.compile(rf"|# callgrind format|version: 1|(creator|cmd): .+|positions: instr line|events: Ir|(summary|totals): \d+|"

@@ -5,26 +5,18 @@ The programs are written anew in each run: recursion, longjmp, exceptions, handl
 import bisect
 import collections
 import os
-import pathlib
 import random
 import re
 import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
 
-ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "HOME": "/", "XDG_CACHE_HOME": "/dev/null"}
-SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 32)))
+import in_folder
+from in_folder import SEED
+
 SIZE, COUNT = 1 << 16, 4  # of the stacks
-
-
-def run(*words, folder, status=0, timeout=120):
-    done = subprocess.run([str(word) for word in words], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL, timeout=timeout, errors="replace", check=False)
-    assert status is None or done.returncode == status, (words, done.returncode, done.stderr[-800:])
-    return done
 
 
 class Recording:
@@ -131,14 +123,9 @@ def sums(samples):
     return found
 
 
-class InFolder(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def run_here(self, *words, **options):
-        return run(*words, folder=self.folder, **options)
+class InFolder(in_folder.InFolder):
+    def run_here(self, *words, status=0, **options):
+        return super().run_here(*words, status=status, **options)
 
 
 class Drawn(InFolder):

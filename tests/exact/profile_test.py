@@ -12,24 +12,17 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
-ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "HOME": "/", "XDG_CACHE_HOME": "/dev/null"}
-SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 32)))
+import in_folder
+from in_folder import SEED, run
+
 #: What these begin with do depends on the moment (signals, threads, what /proc says), or a process of theirs is killed in a system call,
 #: of which a profile knows more than a counter.
 UNSTEADY = ("alignment", "closed", "confined", "descriptors", "exec", "faults", "file", "fork", "futex", "io_uring", "kill", "leak",
             "maps", "own", "posix", "proc", "random", "rdtsc", "restartable", "seccomp", "set", "shared", "signal", "thread", "time",
             "trac", "user", "vfork", "virtual", "wait")
 EVENTS = "instructions:u,br_inst_retired.near_taken:u"
-
-
-def run(*words, folder, status=None, timeout=120):
-    done = subprocess.run([str(word) for word in words], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL, timeout=timeout, errors="replace", check=False)
-    assert status is None or done.returncode == status, (words, done.returncode, done.stderr[-800:])
-    return done
 
 
 def fields(folder, recording, *names):
@@ -85,15 +78,7 @@ def program_text(random_numbers):
     return text + f"int main(void) {{\nunsigned x = {pick(1 << 30)};\nx = table[x % {functions}](12, x);\nprintf(\"%u\\n\", x);\nreturn 0;\n}}\n"
 
 
-class InFolder(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def run_here(self, *words, **options):
-        return run(*words, folder=self.folder, **options)
-
+class InFolder(in_folder.InFolder):
     def profile(self, *words, status=0):
         return self.run_here(ZEROSKID, "profile", "-q", "--virtual-time", "-o", "p.data", *words, status=status)
 

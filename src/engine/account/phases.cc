@@ -43,7 +43,7 @@ bool Phases::follow() {
   const Phase before = std::exchange(run_.phase, next);
   if ((next == Phase::FastForward) == (before == Phase::FastForward)) return false;
   ++run_.phases_begun;
-  if (before == Phase::FastForward) show_cores_again();
+  if (before == Phase::FastForward) resume_cores();
   if (run_.has_other()) {
     run_.swap_translations();
   } else {
@@ -60,7 +60,7 @@ bool Phases::follow() {
 }
 
 // Threads that went on without their cores do so at the same time from here on. Their machine is one.
-void Phases::show_cores_again() {
+void Phases::resume_cores() {
   std::uint64_t latest = 0;
   bool any = false;
   for (const auto& thread : run_.threads) {

@@ -23,7 +23,7 @@ class Phases {
 
  private:
   void translate_anew();
-  void show_cores_again();
+  void resume_cores();
   void watch_more();
   void watch_less();
 

@@ -43,7 +43,6 @@ RecordingConfig UnitClock::alone() {
 
 UnitClock::UnitClock(const arch::CpuModel& model, const RecordingConfig& config, pmu::Clock& clock)
     : config_(alone()),
-      options_(config.units),
       schedule_(config.units),
       stretch_(schedule_.next()),
       driver_(model, config_, only_bank(config_, model), clock, over_) {
@@ -63,8 +62,9 @@ void UnitClock::account_for_cost() {
 void UnitClock::ended(const CompletePart::Waits& waits, bool alone) {
   complete_.add(stretch_.instructions, waits);
   schedule_.set_pieces(alone);
-  if (options_.complete == 0 || budget_ || !schedule_.complete_is_over()) return;
-  const bool more = stretch_.complete && complete_.instructions() < options_.most_complete;
+  const UnitOptions& options = schedule_.options();
+  if (options.complete == 0 || budget_ || !schedule_.complete_is_over()) return;
+  const bool more = stretch_.complete && complete_.instructions() < options.most_complete;
   if (complete_.contended() || (more && complete_.unsteady(schedule_.units_at_first()))) schedule_.go_on_complete();
 }
 

@@ -51,7 +51,6 @@ class UnitClock {
   void account_for_cost();
 
   const RecordingConfig config_;  // of the driver: one event, of no recording
-  const UnitOptions options_;
   bool over_ = false;
   UnitSchedule schedule_;
   UnitSchedule::Stretch stretch_;

@@ -20,10 +20,10 @@ struct UnitOptions {
   std::uint64_t fewest_units = 8;               // of one length, if the first estimate is as sure as is wanted
   std::uint64_t modelled_at_first = 6'000'000;  // or units and warm-ups were more than this, not counting `complete`,
   std::uint64_t modelled_one_in = 400;          // and this part of the run so far,
-  std::uint64_t longest_period = 819'200'000;   // up to this, and to one
-  std::uint64_t fewest_periods = 8;  // in so many of the run so far, eight times as many if it insists; 0: in one
-  std::uint64_t wanted_error = 30;   // half of the interval, in thousandths of the estimate
-  bool insists = false;              // not as much is modelled as that takes, but as the error does
+  std::uint64_t longest_period = 819'200'000;   // up to this, and to what ran so far divided by
+  std::uint64_t fewest_periods = 8;             // this, or by eight times this if it insists; 0: without that bound
+  std::uint64_t wanted_error = 30;              // half of the interval, in thousandths of the estimate
+  bool insists = false;  // more is modelled until the estimate is as sure as that, whatever it costs
   /// In hundredths of native: periods follow what the run has cost so far (session/units/unit_budget.h). 0: nothing
   /// depends on the clock.
   std::uint64_t budget = 0;
@@ -42,6 +42,7 @@ class UnitSchedule {
  public:
   /// options  possible()
   explicit UnitSchedule(const UnitOptions& options);
+  const UnitOptions& options() const { return options_; }
 
   struct Stretch {
     engine::Phase phase = engine::Phase::FastForward;
