@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/splitmix.h"
+
 namespace zs::session {
 
 inline constexpr std::uint64_t kNominalInstructionsPerSecond = 1'000'000'000;
@@ -20,6 +22,10 @@ __extension__ using Wide = unsigned __int128;
 /// Up to the right period that takes some hundred samples more, which weigh little in sums of periods. Who counts
 /// samples (most tools that make flame graphs) sees too much of the start: an event that every few instructions have
 /// begins near its right period.
+///
+/// Each period is drawn between three and five quarters of what is wanted (always the same ones: a thread's seed is
+/// fixed). A steady program would settle at one period, and where that is a multiple of a loop's, all of its samples
+/// would be at one of the loop's instructions. Hardware and kernels have noise that prevents it.
 class AdaptivePeriod {
  public:
   /// `settles` beside a core model. chosen: at the usual frequency a hundred samples for each factor of e that the run
@@ -42,22 +48,31 @@ class AdaptivePeriod {
       : interval_(std::max<std::uint64_t>(kNominalInstructionsPerSecond / frequency, 1)),
         first_(first),
         settles_(settles),
-        parts_(first * kParts) {}
+        parts_(first * kParts),
+        period_(first) {}
 
-  std::uint64_t period() const { return parts_ / kParts; }
+  std::uint64_t period() const { return period_; }
 
   /// A sample came when the thread had retired `instructions` in all; returns the period from here on.
   std::uint64_t sampled_at(std::uint64_t instructions) {
     const std::uint64_t elapsed = std::max<std::uint64_t>(instructions - last_, 1);
     last_ = instructions;
-    const auto scaled = static_cast<Wide>(period()) * interval_at(instructions) / elapsed;
+    const auto scaled = static_cast<Wide>(period_) * interval_at(instructions) / elapsed;
     const std::uint64_t ideal = kParts * static_cast<std::uint64_t>(std::clamp<Wide>(scaled, 1, kLongest));
     // Halfway, so that a burst does not swing it; at once where the event has become rare.
     parts_ = ideal < parts_ / kRarer ? ideal : std::min((parts_ + ideal + 1) / 2, parts_ + parts_ / kParts);
-    return period();
+    period_ = drawn();
+    return period_;
   }
 
  private:
+  /// Of rare events each is taken; elsewhere what is between two periods is drawn too, so that small ones differ.
+  std::uint64_t drawn() {
+    if (parts_ < 2 * kParts) return parts_ / kParts;
+    const std::uint64_t least = parts_ - parts_ / 4;
+    return (least + splitmix64(random_) % (parts_ / 2 + 1)) / kParts;
+  }
+
   std::uint64_t interval_at(std::uint64_t instructions) const {
     if (instructions >= settles_) return interval_;
     return std::max(static_cast<std::uint64_t>(static_cast<Wide>(interval_) * instructions / settles_), first_);
@@ -70,7 +85,9 @@ class AdaptivePeriod {
   std::uint64_t interval_;  // instructions between samples
   std::uint64_t first_, settles_;
   std::uint64_t parts_;  // of an event, kParts of them
+  std::uint64_t period_;
   std::uint64_t last_ = 0;
+  std::uint64_t random_ = 1;
 };
 
 }  // namespace zs::session

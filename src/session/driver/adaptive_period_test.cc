@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <vector>
 
 namespace zs::session {
 namespace {
@@ -14,12 +16,13 @@ constexpr std::uint64_t kInterval = kNominalInstructionsPerSecond / kFrequency;
 class Program {
  public:
   explicit Program(std::uint64_t settles = 0, std::uint64_t first = 1) : period_(kFrequency, first, settles) {}
-  void run(std::uint64_t instructions, std::uint64_t gap) {
+  void run(std::uint64_t instructions, std::uint64_t gap, const std::function<void(std::uint64_t)>& sampled = {}) {
     for (const std::uint64_t end = now_ + instructions; now_ + gap <= end;) {
       now_ += gap;
       if (--left_ > 0) continue;
       left_ = period_.sampled_at(now_);
       ++samples_;
+      if (sampled) sampled(now_);
     }
   }
   std::uint64_t samples() const { return samples_; }
@@ -82,6 +85,18 @@ TEST(AdaptivePeriod, IsDenserAtFirstWhereThatIsWanted) {
     const std::uint64_t at_first = program.samples();
     program.run(1000 * kInterval, gap);
     EXPECT_NEAR(static_cast<double>(program.samples() - at_first), 1000, 30) << gap;
+  }
+}
+
+// A loop whose length divides the period that the wanted rate gives has samples at all of its places, as often.
+TEST(AdaptivePeriod, DoesNotFallIntoStepWithALoop) {
+  for (const std::uint64_t length : {kInterval / 1000, kInterval / 100, kInterval / 2000 * 3, std::uint64_t{4}}) {
+    Program program;
+    std::vector<std::uint64_t> at(4);
+    program.run(2000 * kInterval, 1, [&](std::uint64_t now) { ++at[now % length * 4 / length]; });
+    for (const std::uint64_t quarter : at) {
+      EXPECT_NEAR(static_cast<double>(quarter), static_cast<double>(program.samples()) / 4, 150) << length;
+    }
   }
 }
 
