@@ -131,6 +131,27 @@ def roots(draw):
     return program
 
 
+def upper_halves(draw):
+    """Sums without VEX, while upper halves of the registers are in use: each copy in front waits for the sum before it."""
+    length = draw.randrange(3, 6)
+    turns = turns_of(draw, 5)
+    body = "".join(f"  movaps xmm{number}, xmm8 # GUILTY\n  addps xmm{number}, xmm9 # GUILTY\n" for number in range(length))
+    return Program(kernel=body, turns=turns, node="Core_Bound", least=100 * (1 - (2 * length + 2) / (4 * 5)) - 12,
+                   prepare='__asm__ volatile("vpcmpeqd %ymm12, %ymm12, %ymm12");',
+                   events={"cycles": near(turns * 5, 0.15), "mem_load_retired.l1_miss": (0, START_MISSES)}, must_not=NO_MEMORY)
+
+
+def cleared_halves(draw):
+    """The same behind VZEROUPPER: the ports of additions are what is left."""
+    program = upper_halves(draw)
+    length = program.kernel.count("addps")
+    program.prepare += ' __asm__ volatile("vzeroupper");'
+    program.node, program.least = "Retiring", 100 * (2 * length + 1) / (4 * max(length / 2, (2 * length + 1) / 4)) - 15
+    program.events["cycles"] = (program.turns * length / 2 * 0.9, program.turns * (2 * length + 2) / 4 * 1.2)
+    program.has_line = False
+    return program
+
+
 def divide(draw):
     length = draw.randrange(1, 5)
     turns = turns_of(draw, length * 26)
@@ -410,6 +431,7 @@ def true_sharing(draw):
 KINDS = {kind.__name__: kind for kind in
          (divide, mispredicts, chase_l2, split_loads, busy, multiply, add_floats, multiply_floats, one_port, loads_of_l1, chase_l3, chase_dram,
           set_conflict, page_walks, forwarding, blocked_forwarding, locks, stores,
-          large_code, length_changes, false_sharing, fuse, multiply_words, checksum, encrypt, carry_less, count_bits, divide_floats, roots,
+          large_code, length_changes, false_sharing, fuse, multiply_words, checksum, encrypt, carry_less, count_bits, divide_floats, roots, upper_halves,
+          cleared_halves,
           one_shuffle_port, one_divider, one_store_port, indirect_jumps, taken_branches, second_tlb, stream, split_stores,
           aliases, page_splits, uop_cache_overflow, true_sharing)}

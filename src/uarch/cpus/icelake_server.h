@@ -24,7 +24,7 @@ inline constexpr TimingParameters kIcelakeServerTiming{
     .uop_cache_width = 6, .uop_cache_slots = 2304, .loop_slots = 70, .loop_unrolls = true, .queue_slots = 70,
     .taken_branch_cycles = 1,
     .mispredict_cycles = 18, .resteer_cycles = 10, .microcode_cycles = 3, .vector_load_cycles = 1,
-    .fusion = Fusion::Arithmetic, .eliminates_vector_copies = true, .eliminates_zero_idioms = true,
+    .fusion = Fusion::Arithmetic, .eliminates_vector_copies = true, .eliminates_zero_idioms = true, .merges_upper_halves = true,
     .splits_indexed_operands = true};
 
 static_assert(inconsistency(kIcelakeServerBranch) == nullptr && inconsistency(kIcelakeServerTiming) == nullptr);

@@ -27,7 +27,7 @@ inline constexpr TimingParameters kSapphireRapidsTiming{
     .taken_branch_cycles = 1,
     .mispredict_cycles = 19, .resteer_cycles = 10, .microcode_cycles = 3, .load_ports = 1U << 2 | 1U << 3 | 1U << 11, .vector_load_cycles = 2,
     .fusion = Fusion::Arithmetic, .eliminates_general_copies = true, .eliminates_vector_copies = true,
-    .eliminates_zero_idioms = true, .splits_indexed_operands = true};
+    .eliminates_zero_idioms = true, .merges_upper_halves = true, .splits_indexed_operands = true};
 
 static_assert(inconsistency(kSapphireRapidsBranch) == nullptr && inconsistency(kSapphireRapidsTiming) == nullptr);
 

@@ -21,7 +21,7 @@ inline constexpr TimingParameters kSkylakeServerTiming{
     .uop_cache_width = 6, .uop_cache_slots = 1536, .queue_slots = 64, .taken_branch_cycles = 1,
     .mispredict_cycles = 17, .resteer_cycles = 9, .microcode_cycles = 2, .vector_load_cycles = 1,
     .indexed_load_cycles = 1, .plain_address_ports = 1U << 7, .fusion = Fusion::Arithmetic, .eliminates_general_copies = true, .eliminates_vector_copies = true,
-    .eliminates_zero_idioms = true, .popcnt_waits_for_destination = true, .splits_indexed_operands = true};
+    .eliminates_zero_idioms = true, .merges_upper_halves = true, .popcnt_waits_for_destination = true, .splits_indexed_operands = true};
 
 static_assert(inconsistency(kSkylakeServerBranch) == nullptr && inconsistency(kSkylakeServerTiming) == nullptr);
 

@@ -34,6 +34,7 @@ class Reader {
   explicit Reader(std::span<const std::uint32_t> words) : at_(words.data()), end_(words.data() + words.size()) {}
 
   bool done() const { return at_ == end_; }
+  const std::uint32_t* next() const { return at_; }
   /// The next one is read; leave() goes behind it.
   void read() {
     const std::uint32_t word = *at_++;
@@ -54,8 +55,8 @@ class Reader {
 
 }  // namespace
 
-/// The number of the path with this description.
-std::uint32_t CodeBook::path_of(const arch::PathDescription& description) {
+/// The number of the path with this description, if upper halves are not in use before it.
+std::uint32_t CodeBook::path_of(const arch::PathDescription& description, UpperUse& upper) {
   words_.clear();
   std::uint64_t expected = 0;
   std::size_t access = 0;
@@ -65,7 +66,20 @@ std::uint32_t CodeBook::path_of(const arch::PathDescription& description) {
     const std::size_t first = access;
     while (access < accesses.size() && accesses[access].instruction == i) ++access;
     const bool jump = i == 0 || told.pc != expected;
-    words_.push_back(text_.instruction_of(text_.code_of(told), accesses.subspan(first, access - first)) |
+    std::uint32_t code = text_.code_of(told);
+    if (timing_.merges_upper_halves) {
+      const InstructionShape& shape = text_.shape(code);
+      const UpperHalves becomes = shape.upper;
+      if (shape.keeps_upper && upper.filled)
+        code = text_.merging_code(code);
+      else if (shape.keeps_upper && !upper.cleared)
+        upper.merges = true;
+      if (becomes != UpperHalves::Kept) {
+        upper.filled = becomes == UpperHalves::Filled;
+        upper.cleared = !upper.filled;
+      }
+    }
+    words_.push_back(text_.instruction_of(code, accesses.subspan(first, access - first)) |
                      (told.taken ? CodeWord::kTaken : 0) | (told.target != 0 ? CodeWord::kTarget : 0) |
                      (jump ? CodeWord::kJump : 0));
     if (jump) CodeWord::put_address(words_, told.pc);
@@ -73,6 +87,10 @@ std::uint32_t CodeBook::path_of(const arch::PathDescription& description) {
     expected = told.taken && told.target != 0 ? told.target : told.pc + told.length;
   }
   CHECK(access == accesses.size(), access);
+  return path_of_words();
+}
+
+std::uint32_t CodeBook::path_of_words() {
   const std::uint64_t hash = hash_of(words_);
   const std::uint32_t known =
       paths_by_.find(hash, [&](std::uint32_t number) { return std::ranges::equal(paths_[number].words, words_); });
@@ -103,7 +121,10 @@ std::uint32_t CodeBook::addresses_of(const arch::PathDescription& description) {
 void CodeBook::describe(std::uint32_t path, const arch::PathDescription& description) {
   CHECK(!description.instructions.empty(), path);
   if (path >= numbered_.size()) numbered_.resize(path + 1U);
-  numbered_[path] = {.path = path_of(description), .addresses = addresses_of(description)};
+  UpperUse upper;
+  const std::uint32_t number = path_of(description, upper);
+  numbered_[path] = {.path = number, .addresses = addresses_of(description), .upper = upper};
+  any_leaves_upper_ |= upper.filled;
 }
 
 /// What is kept are blocks, in which nothing changes but the numbers of their instructions.
@@ -115,6 +136,7 @@ void CodeBook::begin_again() {
   addresses_.clear();
   addresses_by_ = {};
   within_blocks_ = {};
+  merging_paths_ = {};
   blocks_by_ = {};
   block_bytes_ = 0;
   arena_ = {};
@@ -140,14 +162,40 @@ void CodeBook::begin_again() {
 const Plan& CodeBook::find_or_make(std::uint32_t path, const KnownBlock* open) {
   CHECK(knows(path), path);
   const std::uint32_t number = numbered_[path].path;
-  if (open != nullptr) {
-    const Plan*& plan = within_blocks_[std::uint64_t{number} << 32 | open->id];
-    if (plan == nullptr) plan = make(paths_[number], open);
-    return *plan;
-  }
+  if (open != nullptr) return plan_within(number, *open);
   Path& known = paths_[number];
   known.at_block_start = make(known, nullptr);
   known.simple = simplified(*known.at_block_start);
+  return *known.at_block_start;
+}
+
+const Plan& CodeBook::plan_within(std::uint32_t number, const KnownBlock& open) {
+  const Plan*& plan = within_blocks_[std::uint64_t{number} << 32 | open.id];
+  if (plan == nullptr) plan = make(paths_[number], &open);
+  return *plan;
+}
+
+const Plan& CodeBook::merging_plan(std::uint32_t path, const KnownBlock* open) {
+  CHECK(knows(path), path);
+  const std::uint32_t usual = numbered_[path].path;
+  std::uint32_t number = merging_paths_[usual];
+  if (number == kUnknown) {
+    words_.clear();
+    bool in_use = true;
+    for (Reader reader(paths_[usual].words); !reader.done();) {
+      const std::uint32_t* const word = reader.next();
+      reader.read();
+      const InstructionShape& shape = text_.shape(text_.code(reader.number));
+      if (shape.upper != UpperHalves::Kept) in_use = shape.upper == UpperHalves::Filled;
+      const std::uint32_t instruction = in_use ? text_.merging_instruction(reader.number) : reader.number;
+      words_.push_back((*word & ~CodeWord::kNumber) | instruction);
+      words_.insert(words_.end(), word + 1, reader.next());
+    }
+    merging_paths_[usual] = number = path_of_words();
+  }
+  if (open != nullptr) return plan_within(number, *open);
+  Path& known = paths_[number];
+  if (known.at_block_start == nullptr) known.at_block_start = make(known, nullptr);
   return *known.at_block_start;
 }
 

@@ -174,9 +174,21 @@ class CodeBook {
   std::size_t paths() const { return numbered_.size(); }  // all numbers are below
   bool knows(std::uint32_t path) const { return path < numbered_.size() && numbered_[path].path != kUnknown; }
 
-  /// open  the block that is open before the run; null: none
-  const Plan& plan(std::uint32_t path, const KnownBlock* open) {
+  /// What a run of the path has to do with upper halves of vector registers (InstructionShape).
+  struct UpperUse {
+    bool merges : 1 = false;   // where they are in use before it, it takes another plan
+    bool filled : 1 = false;   // they are in use behind it,
+    bool cleared : 1 = false;  // or not, whatever they were
+  };
+  UpperUse upper_use(std::uint32_t path) const { return numbered_[path].upper; }
+  /// Whether some path leaves them in use; else nobody has to ask.
+  bool any_leaves_upper() const { return any_leaves_upper_; }
+
+  /// open    the block that is open before the run; null: none
+  /// merges  of UpperUse, and they are in use
+  const Plan& plan(std::uint32_t path, const KnownBlock* open, bool merges = false) {
     CHECK(path < numbered_.size(), path);
+    if (merges) return merging_plan(path, open);
     if (open == nullptr) {
       const Plan* const known = paths_[numbered_[path].path].at_block_start;
       if (known != nullptr) return *known;
@@ -221,12 +233,16 @@ class CodeBook {
   struct Number {
     std::uint32_t path = kUnknown;  // in paths_
     std::uint32_t addresses = 0;    // in addresses_
+    UpperUse upper;
   };
 
   void begin_again();
-  std::uint32_t path_of(const arch::PathDescription& description);
+  std::uint32_t path_of(const arch::PathDescription& description, UpperUse& upper);
+  std::uint32_t path_of_words();
   std::uint32_t addresses_of(const arch::PathDescription& description);
   const Plan& find_or_make(std::uint32_t path, const KnownBlock* open);
+  const Plan& merging_plan(std::uint32_t path, const KnownBlock* open);
+  const Plan& plan_within(std::uint32_t number, const KnownBlock& open);
   const Plan* make(const Path& path, const KnownBlock* open);
   KnownBlock& block(std::span<const std::uint32_t> words);
   std::span<const PlacedInstruction> place(const KnownBlock& block);
@@ -250,6 +266,8 @@ class CodeBook {
   std::vector<std::uint32_t> free_ids_;  // that no block has any more
   std::size_t block_bytes_ = 0;
   std::uint64_t forgotten_ = 0;
+  FlatMap<std::uint32_t> merging_paths_;  // by the number of the path as it is otherwise
+  bool any_leaves_upper_ = false;
   // scratch
   std::vector<std::uint32_t> words_;
   std::vector<arch::AddressTerm> terms_;

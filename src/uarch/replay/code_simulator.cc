@@ -278,8 +278,7 @@ const std::uint64_t* CodeSimulator::words_of_block(const ReplayState& state, con
   return words_of(addresses, state.values + state.run->slots, values_of(state)).data();
 }
 
-void CodeSimulator::watch_run(const arch::PathRun& run, std::span<const std::uint64_t> words) {
-  const Plan& plan = book_.plan(run.path, open_);
+void CodeSimulator::watch_run(const arch::PathRun& run, const Plan& plan, std::span<const std::uint64_t> words) {
   const std::uint64_t* at = words.data();
   // One that was open before began before the path.
   WatchedBlock block{.run = &run,
@@ -302,14 +301,17 @@ void CodeSimulator::watch_runs(std::span<const arch::PathRun> runs, const arch::
   if (open_ == nullptr) core_.clock.idle_until(core_.idle_until);
   watch_.runs = runs.data();
   const arch::PathRun* const end = runs.data() + runs.size();
+  const arch::PathRun* merging = next_merging(runs.data(), end);
   for (const arch::PathRun* run = runs.data(); run != end; ++run) {
-    if (!watch_.signals.empty() && !asks_for_steps() && open_ == nullptr) {
-      replay_code(run, end, values);
+    if (run != merging && !watch_.signals.empty() && !asks_for_steps() && open_ == nullptr) {
+      replay_code(run, merging, values);
       if (run == end) break;
-      if (book_.simple(run->path) != nullptr) core_.code->played(run->path, book_.simple_path(run->path));
+      if (run != merging && book_.simple(run->path) != nullptr)
+        core_.code->played(run->path, book_.simple_path(run->path));
     }
     ++core_.work.by_step;
-    watch_run(*run, words_of(*run, values));
+    watch_run(*run, book_.plan(run->path, open_, run == merging), words_of(*run, values));
+    if (run == merging) merging = next_merging(run + 1, end);
   }
   tell();
 }

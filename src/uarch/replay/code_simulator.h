@@ -52,6 +52,18 @@ class CodeSimulator : public BlockSimulator {
     code.make_room(book_.paths());
     if (code.has(run->path)) run_code(code, run, end, values);
   }
+  /// The first of these runs that takes its merging plan (CodeBook::UpperUse), else `end`; what becomes of the upper
+  /// halves up to behind it is noted.
+  const arch::PathRun* next_merging(const arch::PathRun* run, const arch::PathRun* end) {
+    if (!book_.any_leaves_upper()) return end;
+    for (; run != end; ++run) {
+      const CodeBook::UpperUse use = book_.upper_use(run->path);
+      const bool merges = upper_in_use_ && use.merges;
+      upper_in_use_ = use.filled || (upper_in_use_ && !use.cleared);
+      if (merges) return run;
+    }
+    return end;
+  }
   const std::uint64_t* watch_block(const Plan& plan, const WatchedBlock& block, std::uint64_t line, std::size_t done,
                                    const std::uint64_t* words);
   /// Where in a block the replay under watch is.
@@ -69,7 +81,7 @@ class CodeSimulator : public BlockSimulator {
   void set_watch(const arch::SignalSet& watched, arch::RunWatcher& watcher);
   /// Runs, under watch.
   void watch_runs(std::span<const arch::PathRun> runs, const arch::SlotValues& values);
-  void watch_run(const arch::PathRun& run, std::span<const std::uint64_t> words);
+  void watch_run(const arch::PathRun& run, const Plan& plan, std::span<const std::uint64_t> words);
   /// Steps from `step` to `end` of the plan, without a watch, up to one that waits; `step` is that one then.
   template <typename Waits>
   const std::uint64_t* replay_steps(const Plan& plan, std::size_t& step, std::size_t end, const std::uint64_t* words,
@@ -101,6 +113,7 @@ class CodeSimulator : public BlockSimulator {
   const std::uint64_t* words_of_block(const ReplayState& state, const SimpleBlock* blocks, const SimpleBlock& block);
 
   std::vector<std::uint64_t> words_;  // of one run: scratch of words_of()
+  bool upper_in_use_ = false;         // upper halves of the thread's vector registers
 };
 
 template <typename Waits>

@@ -33,11 +33,12 @@ template <typename MakeShape>
 std::uint32_t CodeText::find_or_add(Code code, const MakeShape& make) {
   std::array<std::uint32_t, 5> words{};
   std::memcpy(words.data(), code.bytes.data(), code.bytes.size());
-  words[4] = std::uint32_t{code.length} << 8 | static_cast<std::uint32_t>(code.branch);
+  words[4] = (code.merges ? 1U : 0U) << 16 | std::uint32_t{code.length} << 8 | static_cast<std::uint32_t>(code.branch);
   const std::uint64_t hash = hash_of(words);
   const std::uint32_t known = codes_by_.find(hash, [&](std::uint32_t number) {
     const Code& other = codes_[number];
-    return other.bytes == code.bytes && other.length == code.length && other.branch == code.branch;
+    return other.bytes == code.bytes && other.length == code.length && other.branch == code.branch &&
+           other.merges == code.merges;
   });
   if (known != HashIndex::kNone) return known;
   code.shape = shape_number(make());
@@ -58,6 +59,18 @@ std::uint32_t CodeText::code_of(const arch::PathInstruction& told) {
     shape.branch = told.facts.branch;
     return shape;
   });
+}
+
+std::uint32_t CodeText::merging_code(std::uint32_t code) {
+  Code other = codes_[code];
+  other.merges = shape(code).keeps_upper;
+  return find_or_add(other, [&] { return merging(shape(code)); });
+}
+
+std::uint32_t CodeText::merging_instruction(std::uint32_t instruction) {
+  const std::span<const Access> now = accesses(instruction);
+  wanted_.assign(now.begin(), now.end());
+  return find_or_add(merging_code(code(instruction)), wanted_);
 }
 
 std::uint32_t CodeText::find_or_add(std::uint32_t code, std::span<const Access> wanted) {

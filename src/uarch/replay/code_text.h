@@ -134,6 +134,10 @@ class CodeText {
   /// The number of an instruction that is `code` and has these accesses.
   std::uint32_t instruction_of(std::uint32_t code, std::span<const arch::PathAccess> accesses);
 
+  /// The number of the same instruction, or code, where upper halves are in use (uarch::merging()).
+  std::uint32_t merging_code(std::uint32_t code);
+  std::uint32_t merging_instruction(std::uint32_t instruction);
+
   std::uint32_t code(std::uint32_t instruction) const { return instructions_[instruction].code; }
   std::span<const Access> accesses(std::uint32_t instruction) const {
     return {accesses_.data() + instructions_[instruction].accesses_at, instructions_[instruction].accesses};
@@ -155,6 +159,7 @@ class CodeText {
     std::array<std::uint8_t, 15> bytes{};
     std::uint8_t length = 0;
     arch::BranchKind branch = arch::BranchKind::None;
+    bool merges = false;  // uarch::merging()
     std::uint32_t shape = 0;
   };
   struct Instruction {

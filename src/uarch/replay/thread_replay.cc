@@ -217,9 +217,12 @@ void ThreadReplay::replay_alone(std::span<const arch::PathRun> runs, const arch:
     return;
   }
   if (open_ == nullptr) core_.clock.idle_until(core_.idle_until);
+  const arch::PathRun* const end = runs.data() + runs.size();
+  const arch::PathRun* merging = next_merging(runs.data(), end);
   const auto next = [&]<bool kLast>(const arch::PathRun& run) {
     ++core_.work.by_step;
-    const Plan& plan = book_.plan(run.path, open_);
+    const Plan& plan = book_.plan(run.path, open_, &run == merging);
+    if (&run == merging) merging = next_merging(merging + 1, end);
     const std::span<const std::uint64_t> words = words_of(run, values);
     const std::uint64_t* const played = play<kLast>(plan, run.next, words.data());
     CHECK(played == words.data() + words.size(), run.path, words.size());
@@ -228,10 +231,10 @@ void ThreadReplay::replay_alone(std::span<const arch::PathRun> runs, const arch:
   const bool by_blocks = !asks_for_steps();
   const arch::PathRun* const last = &runs.back();
   for (const arch::PathRun* run = runs.data(); run != last; ++run) {
-    if (open_ == nullptr && by_blocks) {
-      replay_code(run, last, values);
+    if (open_ == nullptr && by_blocks && run != merging) {
+      replay_code(run, std::min(merging, last), values);
       if (run == last) break;
-      if (const SimpleBlock* const simple = book_.simple(run->path)) {
+      if (const SimpleBlock* const simple = run != merging ? book_.simple(run->path) : nullptr) {
         const std::uint64_t* const words = words_of(*run, values).data();
         replay_simple(simple, *run, words);
         ++core.work.by_block;
@@ -252,7 +255,7 @@ bool ThreadReplay::replay_until(const arch::PathRun& run, const arch::SlotValues
   CoreClock& clock = core_.clock;
   if (place.plan == nullptr) {
     ++core_.work.by_step;
-    place.plan = &book_.plan(run.path, open_);
+    place.plan = &book_.plan(run.path, open_, next_merging(&run, &run + 1) == &run);
     // One that was open before began before the path.
     if (place.plan->segments.front().continues) place.first = std::size_t{0} - open_->instructions;
     if (place.plan->closes_open) close_open();

@@ -47,6 +47,24 @@ TEST_P(EveryBlockTiming, KnowsTheCostOfNearlyAllThatACompilerWrites) {
   EXPECT_LT(static_cast<double>(unknown), static_cast<double>(instructions) * 0.005);
 }
 
+// VADDPS ymm1 fills upper halves, VADDPS ymm17 and xmm1 do not, VZEROUPPER clears them; ADDPS, MOVAPS and XORPS keep them.
+TEST(MergingShapes, WaitForTheirDestinationWithoutVexOnly) {
+  const auto shape = [](const Bytes& code) { return shape_of(code).value(); };
+  const RegisterSet xmm0 = reg::bit(reg::kVector);
+  EXPECT_EQ(shape({0xC5, 0xF4, 0x58, 0xCA}).upper, UpperHalves::Filled);
+  EXPECT_EQ(shape({0x62, 0xE1, 0x74, 0x28, 0x58, 0xCA}).upper, UpperHalves::Kept);
+  EXPECT_EQ(shape({0xC5, 0xF0, 0x58, 0xCA}).upper, UpperHalves::Kept);
+  EXPECT_EQ(shape({0xC5, 0xF8, 0x77}).upper, UpperHalves::Cleared);
+  const InstructionShape copy = shape({0x0F, 0x28, 0xC1}), with_vex = shape({0xC5, 0xF8, 0x28, 0xC1});
+  EXPECT_EQ(copy.copy, CopyKind::Vector);
+  EXPECT_EQ(copy.reads & xmm0, 0U);
+  EXPECT_EQ(merging(copy).copy, CopyKind::None);
+  EXPECT_NE(merging(copy).reads & xmm0, 0U);
+  EXPECT_EQ(merging(with_vex), with_vex);
+  const InstructionShape zero = shape({0x0F, 0x57, 0xC0});
+  EXPECT_EQ(merging(zero), zero);
+}
+
 // ---- bounds
 // -----------------------------------------------------------------------------------------------------------------
 

@@ -183,7 +183,10 @@ void add_register(const ZydisDecodedOperand& operand, const Trait& trait, Instru
   if (read || (written && (partial || (trait.merges && operand.id == 0)))) shape.reads |= set;
   if (written) {
     shape.writes |= set;
-    shape.vector |= fact.bit >= reg::kVector && fact.bit < reg::kMask;
+    const bool vector = fact.bit >= reg::kVector && fact.bit < reg::kMask;
+    const bool wide = fact.kind == OperandKind::Ymm || fact.kind == OperandKind::Zmm;
+    shape.vector |= vector;
+    if (vector && wide && fact.bit < reg::kVector + 16) shape.upper = UpperHalves::Filled;
   }
 }
 
@@ -304,6 +307,9 @@ InstructionShape shape_from(const ZydisDecodedInstruction& raw, const ZydisDecod
   const bool exchange = raw.mnemonic == ZYDIS_MNEMONIC_XCHG && has_memory;  // locked without the prefix
   shape.serialising = trait.serialising || exchange || (raw.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0;
   shape.nop = raw.meta.category == ZYDIS_CATEGORY_NOP || raw.meta.category == ZYDIS_CATEGORY_WIDENOP;
+  shape.keeps_upper = shape.vector && raw.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;
+  if (raw.mnemonic == ZYDIS_MNEMONIC_VZEROUPPER || raw.mnemonic == ZYDIS_MNEMONIC_VZEROALL)
+    shape.upper = UpperHalves::Cleared;
   classify_copy(raw, operands, trait, shape);
   if (trait.zero_idiom && is_zero_idiom(raw, operands)) {
     shape.zero_idiom = true;

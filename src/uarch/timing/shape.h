@@ -38,6 +38,10 @@ enum class FusionHead : std::uint8_t {
 /// How a copy between registers may vanish at renaming.
 enum class CopyKind : std::uint8_t { None, General, Vector };
 
+/// What becomes of the upper halves of vector registers 0 to 15: they are in use from an instruction that fills them on,
+/// until all are cleared.
+enum class UpperHalves : std::uint8_t { Kept, Filled, Cleared };
+
 /// Instructions that count bits of their source; some cores have them wait for their destination too.
 enum class BitCount : std::uint8_t { None, Ones, Zeros };
 
@@ -59,8 +63,10 @@ struct InstructionShape {
   bool rip_relative = false;
   bool changes_length = false;  // 66H or 67H changes how long the immediate is: the predecoder stalls
   bool vector = false;          // its result is in the vector unit
-  bool repeats = false;         // REP string instruction
-  bool serialising = false;     // CPUID, fences, LOCK: what is after it waits for what is before it
+  bool keeps_upper = false;     // and without VEX, so that the upper half of its destination stays
+  UpperHalves upper = UpperHalves::Kept;
+  bool repeats = false;      // REP string instruction
+  bool serialising = false;  // CPUID, fences, LOCK: what is after it waits for what is before it
   bool nop = false;
   // How the address of general registers' 32 or 64 bits is written, where it has a base register, and of PUSH and POP;
   // 0: otherwise. Two of the same nearly always mean the same place while these registers do not change.
@@ -95,6 +101,17 @@ enum class OperandKind : std::uint8_t {
 constexpr std::uint16_t signature_of(OperandKind first, OperandKind second, OperandKind third, unsigned top) {
   return static_cast<std::uint16_t>(static_cast<unsigned>(first) | static_cast<unsigned>(second) << 4 |
                                     static_cast<unsigned>(third) << 8 | top << 12);
+}
+
+/// The same where upper halves are in use, on a core that keeps those of a destination by merging: it waits for what the
+/// register had. (Whether a zero idiom does is not published: here it does not.)
+/// source: Optimization manual, "Mixing Intel AVX and Intel SSE Code", on Skylake
+constexpr InstructionShape merging(InstructionShape shape) {
+  if (!shape.keeps_upper || shape.zero_idiom) return shape;
+  constexpr RegisterSet kVectors = reg::bit(reg::kMask) - reg::bit(reg::kVector);
+  shape.reads |= shape.writes & kVectors;
+  shape.copy = CopyKind::None;
+  return shape;
 }
 
 /// The shape of the instruction at the start of `code` (up to 15 bytes).

@@ -51,6 +51,7 @@ struct TimingParameters {
   bool eliminates_general_copies = false;
   bool eliminates_vector_copies = false;
   bool eliminates_zero_idioms = false;        // they take a slot and no port; otherwise they only break dependencies
+  bool merges_upper_halves = false;           // uarch::merging()
   bool popcnt_waits_for_destination = false;  // a false dependence; of LZCNT and TZCNT too:
   bool lzcnt_waits_for_destination = false;
   bool splits_indexed_operands = false;  // an indexed operand of a three-operand form is not micro-fused
