@@ -972,14 +972,14 @@ constexpr Row kRows[] = {
     {Glm, exact("mem_uops_retired.all", 0xD0, 0x83, every, Yes, kLoadsAndStores,
         "loads and stores retired").with_address().also("mem_inst_retired.any")},
     {Ivb, exact("mem_uops_retired.all_loads", 0xD0, 0x81, every, Yes, kLoadsAndPrefetches,
-        "loads retired, one per operand read and per element with REP, and software prefetches")
+        "loads retired, one per operand read and per element with REP (where silicon takes larger pieces), and software prefetches")
         .also("mem_inst_retired.all_loads mem_inst_retired.loads")},
     {Hsw, exact("mem_uops_retired.all_loads", 0xD0, 0x81, every, Yes, kLoadsAndPrefetches).with_address()},
     {Glm, exact("mem_uops_retired.all_loads", 0xD0, 0x81, every, Yes, kLoads,
-        "loads retired, one per operand read and per element with REP").with_address()
+        "loads retired, one per operand read and per element with REP (where silicon takes larger pieces)").with_address()
         .also("mem_inst_retired.all_loads mem_inst_retired.loads")},
     {Ivb, exact("mem_uops_retired.all_stores", 0xD0, 0x82, every, Yes, kStores,
-        "stores retired, one per operand written and per element with REP")
+        "stores retired, one per operand written and per element with REP (where silicon takes larger pieces)")
         .also("mem_inst_retired.all_stores mem_inst_retired.stores")},
     {Hsw | Glm, exact("mem_uops_retired.all_stores", 0xD0, 0x82, every, Yes, kStores).with_store_address()},
     {Glm, not_modelled("mem_uops_retired.dtlb_miss", 0xD0, 0x13, every, Yes,
