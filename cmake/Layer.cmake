@@ -2,6 +2,7 @@
 #   *.cc *.S      the library          *_test.cc   the layer's unit tests (one GoogleTest program, labelled NAME)
 #   *_bench.cc    benchmarks           *_fuzz.cc   fuzz targets: libFuzzer in the fuzz preset, replay elsewhere
 #   *_main.cc     the entry of a program; programs() below names them
+# Headers for tests alone are in tests/support, under the same paths as below src/.
 # src/NAME/dependencies.cmake, where it exists, links outside libraries.
 function(layer NAME)
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${NAME}/*.cc ${CMAKE_SOURCE_DIR}/src/${NAME}/*.S)
@@ -52,7 +53,7 @@ function(unit_tests PROGRAM)
   compile_together(sources ${PROGRAM})
   add_executable(${PROGRAM} ${sources})
   leave_tests_unoptimised(${PROGRAM})
-  target_link_libraries(${PROGRAM} PRIVATE zeroskid_options GTest::gmock GTest::gtest_main)
+  target_link_libraries(${PROGRAM} PRIVATE zeroskid_options zeroskid_test_support GTest::gmock GTest::gtest_main)
   target_link_libraries(${PROGRAM} PRIVATE Zydis::Zydis)  # functions of it that the programs do not call (src/zydis)
 endfunction()
 
@@ -64,7 +65,7 @@ endfunction()
 function(benchmark_program SOURCE)
   get_filename_component(name ${SOURCE} NAME_WE)
   add_executable(${name} ${SOURCE})
-  target_link_libraries(${name} PRIVATE ${ARGN} benchmark::benchmark_main)
+  target_link_libraries(${name} PRIVATE ${ARGN} zeroskid_test_support benchmark::benchmark_main)
   add_test(NAME ${name} COMMAND ${name} --benchmark_min_time=0.001)
   label_by_layer(${name} ${SOURCE})
   set_property(GLOBAL APPEND PROPERTY zeroskid_benchmarks ${name})
@@ -90,7 +91,7 @@ function(fuzz_target SOURCE)
     add_test(NAME ${target} COMMAND ${target} ${CMAKE_SOURCE_DIR}/tests/corpus/${name})
     label_by_layer(${target} ${SOURCE})
   endif()
-  target_link_libraries(${target} PRIVATE ${ARGN})
+  target_link_libraries(${target} PRIVATE ${ARGN} zeroskid_test_support)
   set_property(GLOBAL APPEND PROPERTY zeroskid_fuzzers ${target})
 endfunction()
 

@@ -19,6 +19,10 @@ if(ZEROSKID_SANITIZE)
   target_link_options(zeroskid_options INTERFACE -fsanitize=${ZEROSKID_SANITIZE})
 endif()
 
+# Headers that tests alone include: doubles, slow models, prepared input. tools/layering refuses them elsewhere.
+add_library(zeroskid_test_support INTERFACE)
+target_include_directories(zeroskid_test_support INTERFACE ${CMAKE_SOURCE_DIR}/tests/support)
+
 # Under a sanitizer the layers are optimised, or tests of many steps would not end; the tests themselves need not be, and
 # compile in two fifths of the time (recorder_test.cc: 10.7 s, not 27). Elsewhere -O1 is enough for them: -O0 leaves
 # slow what headers hold.

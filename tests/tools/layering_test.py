@@ -21,13 +21,13 @@ layer(cli     report session)
 
 
 def layering(files, picture=PICTURE):
-    """Exit status and the lines printed for a tree of {path below src: text}."""
+    """Exit status and the lines printed for a tree of {path below src, or from tests/: text}."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         (root / "CMakeLists.txt").write_text(picture)
         (root / "src").mkdir()
         for name, text in {"session/sample.h": '#include "arch/retired.h"\n', **files}.items():
-            path = root / "src" / name
+            path = root / (name if name.startswith("tests/") else f"src/{name}")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         result = subprocess.run([LAYERING, folder], capture_output=True, text=True)
@@ -85,7 +85,7 @@ class Layering(Case):
         self.assertAccepted({"cli/c.cc": '#include "session/collector.h"\n#include "engine/e.h"\n'})
 
     def test_tests_and_angle_brackets_are_no_way_round(self):
-        self.assertRefused({"arch/a_test.cc": '  #  include <engine/e.h>\n', "engine/e.h": ""},
+        self.assertRefused({"arch/a_test.cc": '  #  include <engine/e.h>\n', "engine/e.h": "", "engine/e.cc": '#include "engine/e.h"\n'},
                            "src/arch/a_test.cc:1: engine/e.h: arch may include base arch; not engine")
 
     def test_a_project_file_is_included_by_its_full_name(self):
@@ -113,10 +113,8 @@ ROOMS = PICTURE + """
 room(engine/memory)
 room(engine/translate engine/memory)
 room(engine/kernel    engine/translate)
-room(engine/reference engine/kernel)   # tests only
 """
-INSIDE = {"engine/memory/m.h": "", "engine/translate/t.h": '#include "engine/memory/m.h"\n', "engine/kernel/k.h": "",
-          "engine/reference/r.h": '#include "engine/kernel/k.h"\n'}
+INSIDE = {"engine/memory/m.h": "", "engine/translate/t.h": '#include "engine/memory/m.h"\n', "engine/kernel/k.h": ""}
 
 
 class Rooms(Case):
@@ -158,10 +156,26 @@ class Rooms(Case):
                               "not engine/kernel"]))
 
     def test_what_is_for_tests_only_they_alone_include(self):
-        self.assertAccepted({"engine/kernel/k_bench.cc": '#include "engine/reference/r.h"\n'})
+        support = {"tests/support/engine/kernel/fake.h": '#include "engine/memory/other.h"\n', "tests/support/engine/memory/other.h": ""}
+        for place in ("engine/kernel/k_bench.cc", "engine/memory/m_test.cc", "tests/support/session/fake.h"):
+            self.assertAccepted({**support, place: '#include "engine/kernel/fake.h"\n'})
         for place in ("engine/e.cc", "engine/kernel/k.cc", "session/s.h"):
-            self.assertRefused({place: '#include "engine/reference/r.h"\n'},
-                               f"src/{place}:1: engine/reference/r.h: only tests include engine/reference")
+            self.assertRefused({**support, place: '#include <vector>\n#include "engine/kernel/fake.h"\n'},
+                               f"src/{place}:2: engine/kernel/fake.h: only tests include what is in tests/support")
+
+    def test_headers_of_tests_keep_to_the_layers(self):
+        self.assertAccepted({"tests/support/engine/memory/fake.h": '#include "engine/translate/t.h"\n',
+                             "engine/e.cc": '#include "engine/translate/t.h"\n'})
+        self.assertRefused({"tests/support/engine/memory/fake.h": '#include "session/s.h"\n', "session/s.h": "",
+                            "session/s.cc": '#include "session/s.h"\n'},
+                           "tests/support/engine/memory/fake.h:1: session/s.h: engine may include base arch engine; not session")
+
+    def test_a_header_that_tests_alone_include_is_not_below_src(self):
+        test = {"engine/e_test.cc": '#include "engine/fake.h"\n'}
+        self.assertRefused({**test, "engine/fake.h": ""},
+                           "src/engine/fake.h:1: tests alone include it: it belongs in tests/support/engine/fake.h")
+        for user in ("engine/fake.cc", "session/s.h"):
+            self.assertAccepted({**test, "engine/fake.h": "", user: '#include "engine/fake.h"\n'})
 
     def test_a_room_has_a_folder_and_stands_on_rooms_above_its_line(self):
         for line, message in (("room(engine/nowhere)", "room engine/nowhere: there is no folder src/engine/nowhere"),
@@ -182,6 +196,7 @@ class OurTree(unittest.TestCase):
         picture = (ours / "CMakeLists.txt").read_text()
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
+            shutil.copytree(ours / "tests/support", root / "tests/support")
             shutil.copytree(ours / "src", root / "src", ignore=shutil.ignore_patterns("*.txt", "corpus", "*_data.cc"))
             (root / "CMakeLists.txt").write_text(picture)
             self.assertEqual(subprocess.run([LAYERING, folder], capture_output=True, text=True).returncode, 0)
