@@ -6,22 +6,16 @@ namespace {
 
 template <typename Op>
 void lower_binary(Decoded& d) {
-  const Form form = two_operands(d);
+  const Form form = form_of(d);
   d.insn.run = by_size(d.bytes(0), [&](auto t) { return binary_form<decltype(t), Op>(form); });
 }
 
 template <typename Op>
 void lower_unary(Decoded& d) {
   const bool memory = d.is_memory(0);
-  if (!memory) d.insn.dst = d.general(0);
   d.insn.run = by_size(d.bytes(0), [&](auto t) -> Handler {
     return memory ? unary<decltype(t), Op, true> : unary<decltype(t), Op, false>;
   });
-}
-
-template <Handler Run>
-void run_alu(Decoded& d) {
-  d.insn.run = Run;
 }
 
 void clc(Core& c, const Insn&) { c.status = static_cast<Status>(c.status & ~status::cf); }
@@ -42,9 +36,9 @@ constexpr LowerRow kAluRows[] = {
     {ZYDIS_MNEMONIC_TEST, lower_binary<Test>},
     {ZYDIS_MNEMONIC_INC, lower_unary<Inc>}, {ZYDIS_MNEMONIC_DEC, lower_unary<Dec>},
     {ZYDIS_MNEMONIC_NEG, lower_unary<Neg>}, {ZYDIS_MNEMONIC_NOT, lower_unary<Not>},
-    {ZYDIS_MNEMONIC_CLC, run_alu<clc>}, {ZYDIS_MNEMONIC_STC, run_alu<stc>}, {ZYDIS_MNEMONIC_CMC, run_alu<cmc>},
-    {ZYDIS_MNEMONIC_CLD, run_alu<clear_direction>}, {ZYDIS_MNEMONIC_STD, run_alu<set_direction>},
-    {ZYDIS_MNEMONIC_LAHF, run_alu<lahf>}, {ZYDIS_MNEMONIC_SAHF, run_alu<sahf>}, {ZYDIS_MNEMONIC_SALC, run_alu<salc>},
+    {ZYDIS_MNEMONIC_CLC, plain<clc>}, {ZYDIS_MNEMONIC_STC, plain<stc>}, {ZYDIS_MNEMONIC_CMC, plain<cmc>},
+    {ZYDIS_MNEMONIC_CLD, plain<clear_direction>}, {ZYDIS_MNEMONIC_STD, plain<set_direction>},
+    {ZYDIS_MNEMONIC_LAHF, plain<lahf>}, {ZYDIS_MNEMONIC_SAHF, plain<sahf>}, {ZYDIS_MNEMONIC_SALC, plain<salc>},
 };
 // clang-format on
 

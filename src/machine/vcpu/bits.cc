@@ -55,19 +55,8 @@ void bit(Core& c, const Insn& i) {
 
 template <BitOp Op>
 void lower_bit(Decoded& d) {
-  if (!d.is_memory(0)) d.insn.dst = d.general(0);
-  d.insn.detail = static_cast<std::uint8_t>(Op);
-  if (d.is_immediate(1)) {
-    d.insn.imm = d.immediate(1) & 0xFF;
-    d.insn.detail |= 4;
-  } else {
-    d.insn.src = d.general(1);
-  }
-  switch (d.bytes(0)) {
-    case 2: d.insn.run = bit<std::uint16_t>; break;
-    case 4: d.insn.run = bit<std::uint32_t>; break;
-    default: d.insn.run = bit<std::uint64_t>; break;
-  }
+  d.insn.detail = static_cast<std::uint8_t>(static_cast<unsigned>(Op) | (d.is_immediate(1) ? 4 : 0));
+  d.insn.run = by_width(d.bytes(0), [](auto t) -> Handler { return bit<decltype(t)>; });
 }
 
 // A source of zero leaves the destination of BSF and BSR as it was; the host does the same.
@@ -87,24 +76,11 @@ ZS_SCAN(Popcnt, "popcnt")
 #undef ZS_SCAN
 
 /// A 32-bit BSF of zero leaves all 64 bits of the destination; any other result clears the upper half.
-template <typename T, typename Op>
+template <typename T, typename Op, bool KeepsOnZero>
 void scan(Core& c, const Insn& i) {
   const T b = read_operand<T>(c, i, i.src, i.from_memory);
   const T result = Op::template apply<T>(c.status, c.reg<T>(i.dst), b);
-  if (i.detail != 0 && b == 0) return;
-  c.set_reg<T>(i.dst, result);
-}
-
-template <typename Op, bool KeepsOnZero>
-void lower_scan(Decoded& d) {
-  d.insn.dst = d.general(0);
-  if (!d.is_memory(1)) d.insn.src = d.general(1);
-  d.insn.detail = KeepsOnZero;
-  switch (d.bytes(0)) {
-    case 2: d.insn.run = scan<std::uint16_t, Op>; break;
-    case 4: d.insn.run = scan<std::uint32_t, Op>; break;
-    default: d.insn.run = scan<std::uint64_t, Op>; break;
-  }
+  if (!KeepsOnZero || b != 0) c.set_reg<T>(i.dst, result);
 }
 
 template <typename T>
@@ -119,11 +95,6 @@ template <typename T>
 void bswap(Core& c, const Insn& i) {
   c.set_reg<T>(i.dst, sizeof(T) == 2 ? T{0} : swapped(c.reg<T>(i.dst)));
 }
-void lower_bswap(Decoded& d) {
-  d.insn.dst = d.general(0);
-  const unsigned bytes = d.bytes(0);
-  d.insn.run = bytes == 8 ? bswap<std::uint64_t> : bytes == 4 ? bswap<std::uint32_t> : bswap<std::uint16_t>;
-}
 
 template <typename T>
 void movbe(Core& c, const Insn& i) {
@@ -132,12 +103,6 @@ void movbe(Core& c, const Insn& i) {
   } else {
     c.set_reg<T>(i.dst, swapped(c.load<T>(i.segment, c.effective_address(i))));
   }
-}
-void lower_movbe(Decoded& d) {
-  if (d.is_memory(0)) d.insn.src = d.general(1);
-  if (!d.is_memory(0)) d.insn.dst = d.general(0);
-  const unsigned bytes = d.bytes(0);
-  d.insn.run = bytes == 8 ? movbe<std::uint64_t> : bytes == 4 ? movbe<std::uint32_t> : movbe<std::uint16_t>;
 }
 
 template <typename T>
@@ -152,9 +117,7 @@ void crc32(Core& c, const Insn& i) {
   c.set_reg<std::uint32_t>(i.dst, sum);
 }
 void lower_crc32(Decoded& d) {
-  d.insn.dst = d.general(0);
-  if (!d.is_memory(1)) d.insn.src = d.general(1);
-  d.insn.run = by_size(d.bytes(1), [&](auto t) -> Handler { return crc32<decltype(t)>; });
+  d.insn.run = by_size(d.bytes(1), [](auto t) -> Handler { return crc32<decltype(t)>; });
 }
 
 template <unsigned Code>
@@ -168,62 +131,37 @@ struct SetCc {
     }
   }
 };
-void lower_setcc(Decoded& d) {
-  if (!d.is_memory(0)) d.insn.dst = d.general(0);
-  d.insn.run = by_condition<SetCc>(d.raw.opcode);
-}
-
 /// The load happens, and may fault, whatever the condition; 32-bit forms clear the upper half either way.
 template <typename T, unsigned Code>
 void cmov(Core& c, const Insn& i) {
   const T value = read_operand<T>(c, i, i.src, i.from_memory);
   c.set_reg<T>(i.dst, holds<Code>(c.status) ? value : c.reg<T>(i.dst));
 }
-template <unsigned Code>
-struct Cmov16 {
-  static void run(Core& c, const Insn& i) { cmov<std::uint16_t, Code>(c, i); }
+template <typename T>
+struct Cmov {
+  template <unsigned Code>
+  struct Of {
+    static void run(Core& c, const Insn& i) { cmov<T, Code>(c, i); }
+  };
 };
-template <unsigned Code>
-struct Cmov32 {
-  static void run(Core& c, const Insn& i) { cmov<std::uint32_t, Code>(c, i); }
-};
-template <unsigned Code>
-struct Cmov64 {
-  static void run(Core& c, const Insn& i) { cmov<std::uint64_t, Code>(c, i); }
-};
-void lower_cmov(Decoded& d) {
-  d.insn.dst = d.general(0);
-  if (!d.is_memory(1)) d.insn.src = d.general(1);
-  const unsigned bytes = d.bytes(0);
-  d.insn.run = bytes == 8   ? by_condition<Cmov64>(d.raw.opcode)
-               : bytes == 4 ? by_condition<Cmov32>(d.raw.opcode)
-                            : by_condition<Cmov16>(d.raw.opcode);
-}
 
 // clang-format off
 constexpr LowerRow kBitRows[] = {
     {ZYDIS_MNEMONIC_BT, lower_bit<BitOp::Test>},  {ZYDIS_MNEMONIC_BTS, lower_bit<BitOp::Set>},
     {ZYDIS_MNEMONIC_BTR, lower_bit<BitOp::Reset>}, {ZYDIS_MNEMONIC_BTC, lower_bit<BitOp::Complement>},
-    {ZYDIS_MNEMONIC_BSF, lower_scan<Bsf, true>},  {ZYDIS_MNEMONIC_BSR, lower_scan<Bsr, true>},
-    {ZYDIS_MNEMONIC_TZCNT, lower_scan<Tzcnt, false>}, {ZYDIS_MNEMONIC_LZCNT, lower_scan<Lzcnt, false>},
-    {ZYDIS_MNEMONIC_POPCNT, lower_scan<Popcnt, false>},
-    {ZYDIS_MNEMONIC_BSWAP, lower_bswap}, {ZYDIS_MNEMONIC_MOVBE, lower_movbe}, {ZYDIS_MNEMONIC_CRC32, lower_crc32},
-    {ZYDIS_MNEMONIC_SETO, lower_setcc},   {ZYDIS_MNEMONIC_SETNO, lower_setcc},  {ZYDIS_MNEMONIC_SETB, lower_setcc},
-    {ZYDIS_MNEMONIC_SETNB, lower_setcc},  {ZYDIS_MNEMONIC_SETZ, lower_setcc},   {ZYDIS_MNEMONIC_SETNZ, lower_setcc},
-    {ZYDIS_MNEMONIC_SETBE, lower_setcc},  {ZYDIS_MNEMONIC_SETNBE, lower_setcc}, {ZYDIS_MNEMONIC_SETS, lower_setcc},
-    {ZYDIS_MNEMONIC_SETNS, lower_setcc},  {ZYDIS_MNEMONIC_SETP, lower_setcc},   {ZYDIS_MNEMONIC_SETNP, lower_setcc},
-    {ZYDIS_MNEMONIC_SETL, lower_setcc},   {ZYDIS_MNEMONIC_SETNL, lower_setcc},  {ZYDIS_MNEMONIC_SETLE, lower_setcc},
-    {ZYDIS_MNEMONIC_SETNLE, lower_setcc},
-    {ZYDIS_MNEMONIC_CMOVO, lower_cmov},   {ZYDIS_MNEMONIC_CMOVNO, lower_cmov},  {ZYDIS_MNEMONIC_CMOVB, lower_cmov},
-    {ZYDIS_MNEMONIC_CMOVNB, lower_cmov},  {ZYDIS_MNEMONIC_CMOVZ, lower_cmov},   {ZYDIS_MNEMONIC_CMOVNZ, lower_cmov},
-    {ZYDIS_MNEMONIC_CMOVBE, lower_cmov},  {ZYDIS_MNEMONIC_CMOVNBE, lower_cmov}, {ZYDIS_MNEMONIC_CMOVS, lower_cmov},
-    {ZYDIS_MNEMONIC_CMOVNS, lower_cmov},  {ZYDIS_MNEMONIC_CMOVP, lower_cmov},   {ZYDIS_MNEMONIC_CMOVNP, lower_cmov},
-    {ZYDIS_MNEMONIC_CMOVL, lower_cmov},   {ZYDIS_MNEMONIC_CMOVNL, lower_cmov},  {ZYDIS_MNEMONIC_CMOVLE, lower_cmov},
-    {ZYDIS_MNEMONIC_CMOVNLE, lower_cmov},
+    {ZYDIS_MNEMONIC_BSF, ZS_WIDE(scan, Bsf, true)},  {ZYDIS_MNEMONIC_BSR, ZS_WIDE(scan, Bsr, true)},
+    {ZYDIS_MNEMONIC_TZCNT, ZS_WIDE(scan, Tzcnt, false)}, {ZYDIS_MNEMONIC_LZCNT, ZS_WIDE(scan, Lzcnt, false)},
+    {ZYDIS_MNEMONIC_POPCNT, ZS_WIDE(scan, Popcnt, false)},
+    {ZYDIS_MNEMONIC_BSWAP, ZS_WIDE(bswap)}, {ZYDIS_MNEMONIC_MOVBE, ZS_WIDE(movbe)}, {ZYDIS_MNEMONIC_CRC32, lower_crc32},
 };
 // clang-format on
 
 }  // namespace
+
+void lower_setcc(Decoded& d) { d.insn.run = by_condition<SetCc>(d.raw.opcode); }
+void lower_cmov(Decoded& d) {
+  d.insn.run = by_width(d.bytes(0), [&](auto t) { return by_condition<Cmov<decltype(t)>::template Of>(d.raw.opcode); });
+}
 
 std::span<const LowerRow> bit_rows() { return kBitRows; }
 

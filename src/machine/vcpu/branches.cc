@@ -95,53 +95,39 @@ U64 ip_mask_for(const Decoded& d) {
   return bytes == 8 ? ~U64{0} : bytes == 4 ? 0xFFFFFFFF : 0xFFFF;
 }
 
-void relative(Decoded& d) {
-  d.insn.imm = d.immediate(0);
-  d.insn.disp = ip_mask_for(d);
-}
-
-void lower_jcc(Decoded& d) {
-  relative(d);
-  d.insn.run = by_condition<Jcc>(d.raw.opcode);
-}
-
 template <template <typename> typename Family>
 Handler near_sized(const Decoded& d) {
-  const unsigned bytes = d.long64() ? 8 : d.operand_bytes();
-  return bytes == 8 ? Family<U64>::run : bytes == 4 ? Family<U32>::run : Family<U16>::run;
+  return by_width(d.long64() ? 8 : d.operand_bytes(), [](auto t) -> Handler { return Family<decltype(t)>::run; });
 }
 
 void lower_jmp(Decoded& d) {
   if (d.raw.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR) return lower_far_jump(d);
   if (d.is_immediate(0)) {
-    relative(d);
+    d.insn.disp = ip_mask_for(d);
     d.insn.run = d.insn.imm + d.raw.length == 0 ? jmp_to_itself : jmp;
     return;
   }
-  if (!d.is_memory(0)) d.insn.dst = d.general(0);
   d.insn.run = near_sized<JumpIndirect>(d);
 }
 
 void lower_call(Decoded& d) {
   if (d.raw.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR) return lower_far_call(d);
   if (d.is_immediate(0)) {
-    relative(d);
+    d.insn.disp = ip_mask_for(d);
     d.insn.run = near_sized<CallRelative>(d);
     return;
   }
-  if (!d.is_memory(0)) d.insn.dst = d.general(0);
   d.insn.run = near_sized<CallIndirect>(d);
 }
 
 void lower_ret(Decoded& d) {
   if (d.raw.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR) return lower_far_return(d);
-  if (d.is_immediate(0)) d.insn.imm = d.immediate(0) & 0xFFFF;
   d.insn.run = near_sized<Return>(d);
 }
 
 template <Handler Run, std::uint8_t Detail>
 void lower_counted(Decoded& d) {
-  relative(d);
+  d.insn.disp = ip_mask_for(d);
   d.insn.detail = Detail;
   d.insn.address_shift = static_cast<std::uint8_t>(64 - d.raw.address_width);
   d.insn.run = Run;
@@ -149,12 +135,6 @@ void lower_counted(Decoded& d) {
 
 // clang-format off
 constexpr LowerRow kBranchRows[] = {
-    {ZYDIS_MNEMONIC_JO, lower_jcc},   {ZYDIS_MNEMONIC_JNO, lower_jcc},  {ZYDIS_MNEMONIC_JB, lower_jcc},
-    {ZYDIS_MNEMONIC_JNB, lower_jcc},  {ZYDIS_MNEMONIC_JZ, lower_jcc},   {ZYDIS_MNEMONIC_JNZ, lower_jcc},
-    {ZYDIS_MNEMONIC_JBE, lower_jcc},  {ZYDIS_MNEMONIC_JNBE, lower_jcc}, {ZYDIS_MNEMONIC_JS, lower_jcc},
-    {ZYDIS_MNEMONIC_JNS, lower_jcc},  {ZYDIS_MNEMONIC_JP, lower_jcc},   {ZYDIS_MNEMONIC_JNP, lower_jcc},
-    {ZYDIS_MNEMONIC_JL, lower_jcc},   {ZYDIS_MNEMONIC_JNL, lower_jcc},  {ZYDIS_MNEMONIC_JLE, lower_jcc},
-    {ZYDIS_MNEMONIC_JNLE, lower_jcc},
     {ZYDIS_MNEMONIC_JMP, lower_jmp},  {ZYDIS_MNEMONIC_CALL, lower_call}, {ZYDIS_MNEMONIC_RET, lower_ret},
     {ZYDIS_MNEMONIC_LOOP, lower_counted<loop, 0>},   {ZYDIS_MNEMONIC_LOOPE, lower_counted<loop, 1>},
     {ZYDIS_MNEMONIC_LOOPNE, lower_counted<loop, 2>}, {ZYDIS_MNEMONIC_JCXZ, lower_counted<jcxz, 0>},
@@ -163,6 +143,11 @@ constexpr LowerRow kBranchRows[] = {
 // clang-format on
 
 }  // namespace
+
+void lower_jcc(Decoded& d) {
+  d.insn.disp = ip_mask_for(d);
+  d.insn.run = by_condition<Jcc>(d.raw.opcode);
+}
 
 std::span<const LowerRow> branch_rows() { return kBranchRows; }
 

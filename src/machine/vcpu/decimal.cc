@@ -62,19 +62,13 @@ void aad(Core& c, const Insn& i) {
   c.status = parity_sign_zero(al);
 }
 
-template <Handler Run>
-void run_decimal(Decoded& d) {
-  if (d.is_immediate(0)) d.insn.imm = d.immediate(0);
-  d.insn.run = Run;
-}
-
 constexpr LowerRow kDecimalRows[] = {
-    {ZYDIS_MNEMONIC_DAA, run_decimal<decimal_adjust<false>>},
-    {ZYDIS_MNEMONIC_DAS, run_decimal<decimal_adjust<true>>},
-    {ZYDIS_MNEMONIC_AAA, run_decimal<ascii_adjust<false>>},
-    {ZYDIS_MNEMONIC_AAS, run_decimal<ascii_adjust<true>>},
-    {ZYDIS_MNEMONIC_AAM, run_decimal<aam>},
-    {ZYDIS_MNEMONIC_AAD, run_decimal<aad>},
+    {ZYDIS_MNEMONIC_DAA, plain<decimal_adjust<false>>},
+    {ZYDIS_MNEMONIC_DAS, plain<decimal_adjust<true>>},
+    {ZYDIS_MNEMONIC_AAA, plain<ascii_adjust<false>>},
+    {ZYDIS_MNEMONIC_AAS, plain<ascii_adjust<true>>},
+    {ZYDIS_MNEMONIC_AAM, plain<aam>},
+    {ZYDIS_MNEMONIC_AAD, plain<aad>},
 };
 
 }  // namespace

@@ -21,8 +21,7 @@ void xchg(Core& c, const Insn& i) {
 void lower_xchg(Decoded& d) {
   const bool memory_second = d.is_memory(1);
   if (memory_second) d.insn.to_memory = true, d.insn.from_memory = false;
-  d.insn.src = memory_second ? d.general(0) : d.general(1);
-  if (!d.insn.to_memory) d.insn.dst = d.general(0);
+  if (memory_second) d.insn.src = d.insn.dst;
   d.insn.run = by_size(d.bytes(0), [&](auto t) -> Handler { return xchg<decltype(t)>; });
 }
 
@@ -58,11 +57,6 @@ void xadd(Core& c, const Insn& i) {
     c.set_reg<T>(i.dst, sum);
   }
 }
-void lower_xadd(Decoded& d) {
-  if (!d.is_memory(0)) d.insn.dst = d.general(0);
-  d.insn.src = d.general(1);
-  d.insn.run = by_size(d.bytes(0), [&](auto t) -> Handler { return xadd<decltype(t)>; });
-}
 
 /// Memory is written in either case, so a page that may not be written faults in either.
 template <typename T>
@@ -82,11 +76,6 @@ void cmpxchg(Core& c, const Insn& i) {
     if (old == accumulator) c.set_reg<T>(i.dst, result);
   }
   if (old != accumulator) c.set_reg<T>(0, old);
-}
-void lower_cmpxchg(Decoded& d) {
-  if (!d.is_memory(0)) d.insn.dst = d.general(0);
-  d.insn.src = d.general(1);
-  d.insn.run = by_size(d.bytes(0), [&](auto t) -> Handler { return cmpxchg<decltype(t)>; });
 }
 
 void cmpxchg8b(Core& c, const Insn& i) {
@@ -119,18 +108,13 @@ void cmpxchg16b(Core& c, const Insn& i) {
   if (!equal) c.regs[kRax] = old.low, c.regs[kRdx] = old.high;
 }
 
-template <Handler Run>
-void run_exchange(Decoded& d) {
-  d.insn.run = Run;
-}
-
 constexpr LowerRow kExchangeRows[] = {
     {ZYDIS_MNEMONIC_XCHG, lower_xchg},
     {ZYDIS_MNEMONIC_PAUSE, lower_pause},
-    {ZYDIS_MNEMONIC_XADD, lower_xadd},
-    {ZYDIS_MNEMONIC_CMPXCHG, lower_cmpxchg},
-    {ZYDIS_MNEMONIC_CMPXCHG8B, run_exchange<cmpxchg8b>},
-    {ZYDIS_MNEMONIC_CMPXCHG16B, run_exchange<cmpxchg16b>},
+    {ZYDIS_MNEMONIC_XADD, ZS_SIZED(xadd)},
+    {ZYDIS_MNEMONIC_CMPXCHG, ZS_SIZED(cmpxchg)},
+    {ZYDIS_MNEMONIC_CMPXCHG8B, plain<cmpxchg8b>},
+    {ZYDIS_MNEMONIC_CMPXCHG16B, plain<cmpxchg16b>},
 };
 
 }  // namespace

@@ -428,7 +428,6 @@ void far_memory(Core& c, const Insn& i) {
 
 template <bool Call>
 void lower_far(Decoded& d) {
-  d.insn.bytes = static_cast<std::uint8_t>(d.operand_bytes());
   if (d.is_memory(0)) {
     d.insn.run = far_memory<Call>;
     return;
@@ -438,42 +437,28 @@ void lower_far(Decoded& d) {
   d.insn.run = far_immediate<Call>;
 }
 
-template <Handler Run>
-void run_far(Decoded& d) {
-  if (d.is_immediate(0)) d.insn.imm = d.immediate(0) & 0xFFFF;
-  d.insn.bytes = static_cast<std::uint8_t>(d.operand_bytes());
-  d.insn.run = Run;
-}
-template <unsigned Bytes>
-void lower_iret(Decoded& d) {
-  d.insn.bytes = Bytes;
-  d.insn.run = iret;
-}
-void lower_bound(Decoded& d) {
-  d.insn.dst = d.general(0);
-  d.insn.run = d.bytes(0) == 4 ? bound<U32> : bound<U16>;
-}
+void lower_bound(Decoded& d) { d.insn.run = d.bytes(0) == 4 ? bound<U32> : bound<U16>; }
 
 constexpr LowerRow kFarRows[] = {
-    {ZYDIS_MNEMONIC_INT, run_far<software_interrupt>},
-    {ZYDIS_MNEMONIC_INT3, run_far<int3>},
-    {ZYDIS_MNEMONIC_INT1, run_far<int1>},
-    {ZYDIS_MNEMONIC_INTO, run_far<into>},
+    {ZYDIS_MNEMONIC_INT, plain<software_interrupt>},
+    {ZYDIS_MNEMONIC_INT3, plain<int3>},
+    {ZYDIS_MNEMONIC_INT1, plain<int1>},
+    {ZYDIS_MNEMONIC_INTO, plain<into>},
     {ZYDIS_MNEMONIC_BOUND, lower_bound},
-    {ZYDIS_MNEMONIC_IRET, lower_iret<2>},
-    {ZYDIS_MNEMONIC_IRETD, lower_iret<4>},
-    {ZYDIS_MNEMONIC_IRETQ, lower_iret<8>},
-    {ZYDIS_MNEMONIC_SYSCALL, run_far<syscall>},
-    {ZYDIS_MNEMONIC_SYSRET, run_far<sysret>},
-    {ZYDIS_MNEMONIC_SYSENTER, run_far<sysenter>},
-    {ZYDIS_MNEMONIC_SYSEXIT, run_far<sysexit>},
+    {ZYDIS_MNEMONIC_IRET, plain<iret>},
+    {ZYDIS_MNEMONIC_IRETD, plain<iret>},
+    {ZYDIS_MNEMONIC_IRETQ, plain<iret>},
+    {ZYDIS_MNEMONIC_SYSCALL, plain<syscall>},
+    {ZYDIS_MNEMONIC_SYSRET, plain<sysret>},
+    {ZYDIS_MNEMONIC_SYSENTER, plain<sysenter>},
+    {ZYDIS_MNEMONIC_SYSEXIT, plain<sysexit>},
 };
 
 }  // namespace
 
 void lower_far_jump(Decoded& d) { lower_far<false>(d); }
 void lower_far_call(Decoded& d) { lower_far<true>(d); }
-void lower_far_return(Decoded& d) { run_far<far_return>(d); }
+void lower_far_return(Decoded& d) { plain<far_return>(d); }
 
 std::span<const LowerRow> far_rows() { return kFarRows; }
 

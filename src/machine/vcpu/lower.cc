@@ -52,14 +52,36 @@ using Table = std::array<LowerFunction, ZYDIS_MNEMONIC_MAX_VALUE + 1>;
 const Table& table() {
   static const Table made = [] {
     Table t{};
-    for (const auto& rows : {alu_rows(), shift_rows(), multiply_rows(), decimal_rows(), bit_rows(), move_rows(),
-                             stack_rows(), string_rows(), branch_rows(), far_rows(), segment_rows(), system_rows(),
-                             exchange_rows(), x87_rows(), sse_rows()}) {
+    for (const auto& rows :
+         {alu_rows(), shift_rows(), multiply_rows(), decimal_rows(), bit_rows(), move_rows(), stack_rows(),
+          branch_rows(), far_rows(), segment_rows(), system_rows(), exchange_rows(), x87_rows(), sse_rows()}) {
       for (const LowerRow& row : rows) t[row.mnemonic] = row.lower;
     }
     return t;
   }();
   return made;
+}
+
+/// Of mnemonics that have no row: what their opcodes have in common.
+LowerFunction family_of(const ZydisDecodedInstruction& raw) {
+  const unsigned row = raw.opcode >> 4;
+  if (raw.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT) {
+    if (row == 7) return lower_jcc;
+    if (row == 0x6 || row == 0xA) return lower_string;
+    return row == 0xD ? lower_x87 : nullptr;
+  }
+  if (raw.opcode_map != ZYDIS_OPCODE_MAP_0F) return nullptr;
+  if (row == 4) return lower_cmov;
+  if (row == 8) return lower_jcc;
+  if (row == 9) return lower_setcc;
+  switch (raw.meta.isa_set) {
+    case ZYDIS_ISA_SET_PENTIUMMMX:
+    case ZYDIS_ISA_SET_SSE:
+    case ZYDIS_ISA_SET_SSE2:
+    case ZYDIS_ISA_SET_SSE2MMX:
+    case ZYDIS_ISA_SET_SSE3: return lower_sse;
+    default: return nullptr;
+  }
 }
 
 /// Encoding numbers of general registers of every width, kIp for the instruction pointer.
@@ -106,6 +128,14 @@ void lower_memory(const Decoded& d, Insn& insn) {
   }
 }
 
+void lower_operands(Decoded& d) {
+  if (d.is_register(0)) d.insn.dst = d.register_number(0);
+  if (d.is_register(1)) d.insn.src = d.register_number(1);
+  for (unsigned n = 0; n < d.visible(); ++n) {
+    if (d.is_immediate(n)) d.insn.imm = d.immediate(n);
+  }
+}
+
 }  // namespace
 
 std::uint8_t Decoded::general(unsigned n) const {
@@ -119,6 +149,26 @@ std::uint8_t Decoded::general(unsigned n) const {
   }
   const ZydisRegister full = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
   return static_cast<std::uint8_t>(ZydisRegisterGetId(full) * 8);
+}
+
+std::uint8_t Decoded::register_number(unsigned n) const {
+  switch (register_class(n)) {
+    case ZYDIS_REGCLASS_GPR8:
+    case ZYDIS_REGCLASS_GPR16:
+    case ZYDIS_REGCLASS_GPR32:
+    case ZYDIS_REGCLASS_GPR64: return general(n);
+    default: return number(n);
+  }
+}
+
+void Decoded::use_implicit_memory(ZydisRegister base) {
+  insn.address_shift = static_cast<std::uint8_t>(64 - raw.address_width);
+  insn.segment = kDs;
+  for (const ZydisDecodedOperand& operand : std::span(operands, raw.operand_count)) {
+    if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY &&
+        ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operand.mem.base) == base)
+      insn.segment = segment_number(operand.mem.segment);
+  }
 }
 
 Lowered lower(Core& core, std::span<const std::uint8_t> bytes, Mode mode) {
@@ -147,8 +197,11 @@ Lowered lower(Core& core, std::span<const std::uint8_t> bytes, Mode mode) {
   if ((raw.attributes & ZYDIS_ATTRIB_HAS_REPNE) != 0) d.insn.rep = Rep::Repne;
   d.insn.run = undefined;
   lower_memory(d, d.insn);
+  lower_operands(d);
   const bool legacy = raw.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;
-  if (const LowerFunction row = legacy ? table()[raw.mnemonic] : nullptr; row != nullptr) {
+  LowerFunction row = legacy ? table()[raw.mnemonic] : nullptr;
+  if (row == nullptr && legacy) row = family_of(raw);
+  if (row != nullptr) {
     row(d);
   } else if (!undefined_by_name(raw.mnemonic)) {
     d.insn.run = not_offered;

@@ -12,7 +12,8 @@
 
 namespace zs::machine::vcpu {
 
-/// What Zydis said, and the record being made. Rows' functions fill `insn.run` and what their handler reads.
+/// What Zydis said, and the record being made. Rows' functions fill `insn.run` and what their handler reads beyond the
+/// usual: the memory operand, registers of the first two operands (dst, src), the last immediate (imm).
 struct Decoded {
   Core& core;
   const ZydisDecodedInstruction& raw;
@@ -32,8 +33,12 @@ struct Decoded {
   ZydisRegisterClass register_class(unsigned n) const { return ZydisRegisterGetClass(operands[n].reg.value); }
   /// Byte offset of a general register in Core::regs.
   std::uint8_t general(unsigned n) const;
+  /// Of general registers that, of others the number within their class.
+  std::uint8_t register_number(unsigned n) const;
   /// Number of a register within its class.
   std::uint8_t number(unsigned n) const { return static_cast<std::uint8_t>(ZydisRegisterGetId(operands[n].reg.value)); }
+  /// Address size and segment of the operand that a name implies, at RSI, RDI or RBX; DS if there is none.
+  void use_implicit_memory(ZydisRegister base);
   /// Operand size attribute in bytes: 2, 4 or 8.
   unsigned operand_bytes() const { return raw.operand_width / 8u; }
   bool real_mode() const { return mode == Mode::Real16; }
@@ -53,7 +58,6 @@ std::span<const LowerRow> decimal_rows();
 std::span<const LowerRow> bit_rows();
 std::span<const LowerRow> move_rows();
 std::span<const LowerRow> stack_rows();
-std::span<const LowerRow> string_rows();
 std::span<const LowerRow> branch_rows();
 std::span<const LowerRow> far_rows();
 std::span<const LowerRow> segment_rows();
@@ -62,13 +66,19 @@ std::span<const LowerRow> exchange_rows();
 std::span<const LowerRow> x87_rows();
 std::span<const LowerRow> sse_rows();
 
+// Of mnemonics that have no row, by opcode.
+void lower_jcc(Decoded& d);
+void lower_string(Decoded& d);
+void lower_setcc(Decoded& d);
+void lower_cmov(Decoded& d);
+void lower_x87(Decoded& d);
+void lower_sse(Decoded& d);
 // Rows that a mnemonic shares with another group.
 void lower_far_jump(Decoded& d);
 void lower_far_call(Decoded& d);
 void lower_far_return(Decoded& d);
 void lower_push_segment(Decoded& d);
 void lower_pop_segment(Decoded& d);
-void lower_sse(Decoded& d);
 void lower_mov_system(Decoded& d);
 void lower_mov_debug(Decoded& d);
 Handler general_mov(Decoded& d);
@@ -83,7 +93,14 @@ Lowered lower(Core& core, std::span<const std::uint8_t> bytes, Mode mode);
 /// The row of Core::facts for what the instruction is (facts.cc).
 std::uint16_t intern_facts(Core& core, const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands);
 
-/// Picks one of four instantiations by operand size; 0 where a size cannot occur.
+/// A row's function: nothing but a handler.
+template <Handler Run, std::uint8_t Detail = 0>
+void plain(Decoded& d) {
+  d.insn.detail = Detail;
+  d.insn.run = Run;
+}
+
+/// Picks one of four instantiations by operand size.
 template <typename Pick>
 Handler by_size(unsigned bytes, Pick pick) {
   switch (bytes) {
@@ -93,5 +110,22 @@ Handler by_size(unsigned bytes, Pick pick) {
     default: return pick(std::uint64_t{});
   }
 }
+/// Likewise, of what has no form for bytes.
+template <typename Pick>
+Handler by_width(unsigned bytes, Pick pick) {
+  return bytes == 8 ? pick(std::uint64_t{}) : bytes == 4 ? pick(std::uint32_t{}) : pick(std::uint16_t{});
+}
+
+// A row's function: the handler HANDLER<T, ...> of the first operand's type.
+#define ZS_SIZED(HANDLER, ...)                                                                                  \
+  [](Decoded& d) {                                                                                              \
+    d.insn.run =                                                                                                \
+        by_size(d.bytes(0), [](auto t) -> Handler { return HANDLER<decltype(t) __VA_OPT__(, ) __VA_ARGS__>; }); \
+  }
+#define ZS_WIDE(HANDLER, ...)                                                                                    \
+  [](Decoded& d) {                                                                                               \
+    d.insn.run =                                                                                                 \
+        by_width(d.bytes(0), [](auto t) -> Handler { return HANDLER<decltype(t) __VA_OPT__(, ) __VA_ARGS__>; }); \
+  }
 
 }  // namespace zs::machine::vcpu

@@ -94,25 +94,11 @@ void imul_truncated(Core& c, const Insn& i) {
 template <bool Signed>
 void lower_multiply(Decoded& d) {
   if (Signed && d.visible() >= 2) {
-    d.insn.dst = d.general(0);
-    if (!d.is_memory(1)) d.insn.src = d.general(1);
     d.insn.detail = d.is_immediate(2);
-    if (d.is_immediate(2)) d.insn.imm = d.immediate(2);
-    switch (d.bytes(0)) {
-      case 2: d.insn.run = imul_truncated<std::uint16_t>; break;
-      case 4: d.insn.run = imul_truncated<std::uint32_t>; break;
-      default: d.insn.run = imul_truncated<std::uint64_t>; break;
-    }
+    d.insn.run = by_width(d.bytes(0), [](auto t) -> Handler { return imul_truncated<decltype(t)>; });
     return;
   }
-  if (!d.is_memory(0)) d.insn.dst = d.general(0);
-  d.insn.run = by_size(d.bytes(0), [&](auto t) -> Handler { return multiply<decltype(t), Signed>; });
-}
-
-template <bool Signed>
-void lower_divide(Decoded& d) {
-  if (!d.is_memory(0)) d.insn.dst = d.general(0);
-  d.insn.run = by_size(d.bytes(0), [&](auto t) -> Handler { return divide<decltype(t), Signed>; });
+  d.insn.run = by_size(d.bytes(0), [](auto t) -> Handler { return multiply<decltype(t), Signed>; });
 }
 
 /// CBW, CWDE, CDQE: the lower half of the accumulator, sign-extended to the whole.
@@ -127,22 +113,17 @@ void spread_sign(Core& c, const Insn&) {
   c.set_reg<T>(kDx, (c.reg<T>(kAx) >> (8 * sizeof(T) - 1) & 1) != 0 ? static_cast<T>(~T{0}) : T{0});
 }
 
-template <Handler Run>
-void run_multiply(Decoded& d) {
-  d.insn.run = Run;
-}
-
 constexpr LowerRow kMultiplyRows[] = {
     {ZYDIS_MNEMONIC_MUL, lower_multiply<false>},
     {ZYDIS_MNEMONIC_IMUL, lower_multiply<true>},
-    {ZYDIS_MNEMONIC_DIV, lower_divide<false>},
-    {ZYDIS_MNEMONIC_IDIV, lower_divide<true>},
-    {ZYDIS_MNEMONIC_CBW, run_multiply<widen<std::uint8_t, std::uint16_t>>},
-    {ZYDIS_MNEMONIC_CWDE, run_multiply<widen<std::uint16_t, std::uint32_t>>},
-    {ZYDIS_MNEMONIC_CDQE, run_multiply<widen<std::uint32_t, std::uint64_t>>},
-    {ZYDIS_MNEMONIC_CWD, run_multiply<spread_sign<std::uint16_t>>},
-    {ZYDIS_MNEMONIC_CDQ, run_multiply<spread_sign<std::uint32_t>>},
-    {ZYDIS_MNEMONIC_CQO, run_multiply<spread_sign<std::uint64_t>>},
+    {ZYDIS_MNEMONIC_DIV, ZS_SIZED(divide, false)},
+    {ZYDIS_MNEMONIC_IDIV, ZS_SIZED(divide, true)},
+    {ZYDIS_MNEMONIC_CBW, plain<widen<std::uint8_t, std::uint16_t>>},
+    {ZYDIS_MNEMONIC_CWDE, plain<widen<std::uint16_t, std::uint32_t>>},
+    {ZYDIS_MNEMONIC_CDQE, plain<widen<std::uint32_t, std::uint64_t>>},
+    {ZYDIS_MNEMONIC_CWD, plain<spread_sign<std::uint16_t>>},
+    {ZYDIS_MNEMONIC_CDQ, plain<spread_sign<std::uint32_t>>},
+    {ZYDIS_MNEMONIC_CQO, plain<spread_sign<std::uint64_t>>},
 };
 
 }  // namespace

@@ -41,24 +41,11 @@ Handler binary_form(Form form) {
   }
 }
 
-/// Fills dst, src, imm of a two-operand instruction and says what form it has.
-inline Form two_operands(Decoded& d) {
-  if (d.is_memory(0)) {
-    if (d.is_immediate(1)) {
-      d.insn.imm = d.immediate(1);
-      return Form::MemImm;
-    }
-    d.insn.src = d.general(1);
-    return Form::MemReg;
-  }
-  d.insn.dst = d.general(0);
-  if (d.is_memory(1)) return Form::RegMem;
-  if (d.is_immediate(1)) {
-    d.insn.imm = d.immediate(1);
-    return Form::RegImm;
-  }
-  d.insn.src = d.general(1);
-  return Form::RegReg;
+/// What form a two-operand instruction has.
+inline Form form_of(const Decoded& d) {
+  const bool constant = d.is_immediate(1);
+  if (d.is_memory(0)) return constant ? Form::MemImm : Form::MemReg;
+  return d.is_memory(1) ? Form::RegMem : constant ? Form::RegImm : Form::RegReg;
 }
 
 /// dst = Op(dst) with flags: INC, NEG, ...

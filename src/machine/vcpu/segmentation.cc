@@ -212,17 +212,11 @@ void lower_mov(Decoded& d) {
     return d.is_register(n) && d.register_class(n) == wanted;
   };
   if (is_class(0, ZYDIS_REGCLASS_SEGMENT)) {
-    d.insn.dst = d.number(0);
-    if (d.insn.dst == kCs) return;  // #UD
-    if (!d.is_memory(1)) d.insn.src = d.general(1);
-    d.insn.run = mov_to_segment;
+    if (d.insn.dst != kCs) d.insn.run = mov_to_segment;  // otherwise #UD
     return;
   }
   if (is_class(1, ZYDIS_REGCLASS_SEGMENT)) {
-    d.insn.src = d.number(1);
-    if (!d.is_memory(0)) d.insn.dst = d.general(0);
-    const unsigned bytes = d.bytes(0);
-    d.insn.run = bytes == 8 ? mov_from_segment<U64> : bytes == 4 ? mov_from_segment<U32> : mov_from_segment<U16>;
+    d.insn.run = by_width(d.bytes(0), [](auto t) -> Handler { return mov_from_segment<decltype(t)>; });
     return;
   }
   for (const unsigned n : {0u, 1u}) {
@@ -236,9 +230,9 @@ template <typename T>
 void push_segment(Core& c, const Insn& i) {
   const U64 to = (c.regs[kRsp] - sizeof(T)) & c.stack_mask;
   if constexpr (sizeof(T) == 8) {
-    c.store<T>(kSs, to, c.segments[i.src].selector);
+    c.store<T>(kSs, to, c.segments[i.dst].selector);
   } else {
-    c.store<U16>(kSs, to, c.segments[i.src].selector);
+    c.store<U16>(kSs, to, c.segments[i.dst].selector);
   }
   c.set_stack_pointer(to);
 }
@@ -267,10 +261,8 @@ void load_far_pointer(Core& c, const Insn& i) {
 template <Seg Which>
 void lower_far_pointer(Decoded& d) {
   if (!d.is_memory(1)) return;
-  d.insn.dst = d.general(0);
   d.insn.detail = Which;
-  const unsigned bytes = d.bytes(0);
-  d.insn.run = bytes == 8 ? load_far_pointer<U64> : bytes == 4 ? load_far_pointer<U32> : load_far_pointer<U16>;
+  d.insn.run = by_width(d.bytes(0), [](auto t) -> Handler { return load_far_pointer<decltype(t)>; });
 }
 
 /// Whether LAR, LSL, VERR and VERW may look at the descriptor at all.
@@ -305,16 +297,6 @@ void load_access_or_limit(Core& c, const Insn& i) {
   c.set_reg<T>(i.dst, static_cast<T>(value));
 }
 
-template <bool Limit>
-void lower_lar(Decoded& d) {
-  d.insn.dst = d.general(0);
-  if (!d.is_memory(1)) d.insn.src = d.general(1);
-  const unsigned bytes = d.bytes(0);
-  d.insn.run = bytes == 8   ? load_access_or_limit<U64, Limit>
-               : bytes == 4 ? load_access_or_limit<U32, Limit>
-                            : load_access_or_limit<U16, Limit>;
-}
-
 template <bool Write>
 void verify(Core& c, const Insn& i) {
   const U16 selector = read_operand<U16>(c, i, i.dst, i.to_memory);
@@ -328,9 +310,7 @@ void verify(Core& c, const Insn& i) {
 }
 template <bool Write>
 void lower_verify(Decoded& d) {
-  if (d.real_mode()) return;
-  if (!d.is_memory(0)) d.insn.dst = d.general(0);
-  d.insn.run = verify<Write>;
+  if (!d.real_mode()) d.insn.run = verify<Write>;
 }
 
 void arpl(Core& c, const Insn& i) {
@@ -347,23 +327,14 @@ void arpl(Core& c, const Insn& i) {
   }
   c.status = with_status(c.status, status::zf, raised);
 }
-void lower_arpl(Decoded& d) {
-  if (!d.is_memory(0)) d.insn.dst = d.general(0);
-  d.insn.src = d.general(1);
-  d.insn.run = arpl;
-}
 
 }  // namespace
 
 void lower_push_segment(Decoded& d) {
-  d.insn.src = d.number(0);
-  const unsigned bytes = d.operand_bytes();
-  d.insn.run = bytes == 8 ? push_segment<U64> : bytes == 4 ? push_segment<U32> : push_segment<U16>;
+  d.insn.run = by_width(d.operand_bytes(), [](auto t) -> Handler { return push_segment<decltype(t)>; });
 }
 void lower_pop_segment(Decoded& d) {
-  d.insn.dst = d.number(0);
-  const unsigned bytes = d.operand_bytes();
-  d.insn.run = bytes == 8 ? pop_segment<U64> : bytes == 4 ? pop_segment<U32> : pop_segment<U16>;
+  d.insn.run = by_width(d.operand_bytes(), [](auto t) -> Handler { return pop_segment<decltype(t)>; });
 }
 
 namespace {
@@ -374,11 +345,11 @@ constexpr LowerRow kSegmentRows[] = {
     {ZYDIS_MNEMONIC_LFS, lower_far_pointer<kFs>},
     {ZYDIS_MNEMONIC_LGS, lower_far_pointer<kGs>},
     {ZYDIS_MNEMONIC_LSS, lower_far_pointer<kSs>},
-    {ZYDIS_MNEMONIC_LAR, lower_lar<false>},
-    {ZYDIS_MNEMONIC_LSL, lower_lar<true>},
+    {ZYDIS_MNEMONIC_LAR, ZS_WIDE(load_access_or_limit, false)},
+    {ZYDIS_MNEMONIC_LSL, ZS_WIDE(load_access_or_limit, true)},
     {ZYDIS_MNEMONIC_VERR, lower_verify<false>},
     {ZYDIS_MNEMONIC_VERW, lower_verify<true>},
-    {ZYDIS_MNEMONIC_ARPL, lower_arpl},
+    {ZYDIS_MNEMONIC_ARPL, plain<arpl>},
 };
 }  // namespace
 

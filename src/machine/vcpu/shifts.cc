@@ -20,8 +20,7 @@ void shift(Core& c, const Insn& i) {
 template <typename Op>
 void lower_shift(Decoded& d) {
   const bool memory = d.is_memory(0), by_cl = d.is_register(1);
-  if (!memory) d.insn.dst = d.general(0);
-  d.insn.imm = d.is_immediate(1) ? d.immediate(1) : 1;
+  if (!d.is_immediate(1)) d.insn.imm = 1;
   d.insn.run = by_size(d.bytes(0), [&](auto t) -> Handler {
     using T = decltype(t);
     if (memory) return by_cl ? shift<T, Op, true, true> : shift<T, Op, true, false>;
@@ -42,15 +41,8 @@ void double_shift(Core& c, const Insn& i) {
 
 template <typename Op>
 void lower_double(Decoded& d) {
-  if (!d.is_memory(0)) d.insn.dst = d.general(0);
-  d.insn.src = d.general(1);
   d.insn.detail = d.is_register(2);
-  if (d.is_immediate(2)) d.insn.imm = d.immediate(2);
-  switch (d.bytes(0)) {
-    case 2: d.insn.run = double_shift<std::uint16_t, Op>; break;
-    case 4: d.insn.run = double_shift<std::uint32_t, Op>; break;
-    default: d.insn.run = double_shift<std::uint64_t, Op>; break;
-  }
+  d.insn.run = by_width(d.bytes(0), [](auto t) -> Handler { return double_shift<decltype(t), Op>; });
 }
 
 constexpr LowerRow kShiftRows[] = {

@@ -61,25 +61,16 @@ void copy_whole(Core& c, const Insn& i) {
 template <bool Aligned>
 void lower_whole(Decoded& d) {
   d.insn.detail = Aligned;
-  if (d.is_memory(0)) {
-    d.insn.src = d.number(1);
-    d.insn.run = store_whole;
-    return;
-  }
-  d.insn.dst = d.number(0);
-  if (!d.is_memory(1)) d.insn.src = d.number(1);
-  d.insn.run = d.is_memory(1) ? load_whole : copy_whole;
+  d.insn.run = d.is_memory(0) ? store_whole : d.is_memory(1) ? load_whole : copy_whole;
 }
 
 // ---- moves of a part: a load clears the rest (MOVSS, MOVSD, MOVQ), a copy between registers keeps it (MOVSS, MOVSD)
 
-template <typename T, bool Keep>
+template <typename T>
 void copy_low(Core& c, const Insn& i) {
   check_sse(c);
-  Xmm made = Keep ? c.xmm[i.dst] : Xmm{};
-  constexpr U64 kPart = ~U64{0} >> (64 - 8 * sizeof(T));
-  made.low = (made.low & ~kPart) | (c.xmm[i.src].low & kPart);
-  c.xmm[i.dst] = made;
+  const U64 from = c.xmm[i.src].low;
+  std::memcpy(&c.xmm[i.dst].low, &from, sizeof(T));
 }
 template <typename T>
 void load_low(Core& c, const Insn& i) {
@@ -94,18 +85,7 @@ void store_low(Core& c, const Insn& i) {
 
 template <typename T>
 void lower_scalar(Decoded& d) {
-  if (d.is_memory(0)) {
-    d.insn.src = d.number(1);
-    d.insn.run = store_low<T>;
-    return;
-  }
-  d.insn.dst = d.number(0);
-  if (d.is_memory(1)) {
-    d.insn.run = load_low<T>;
-  } else {
-    d.insn.src = d.number(1);
-    d.insn.run = copy_low<T, true>;
-  }
+  d.insn.run = d.is_memory(0) ? store_low<T> : d.is_memory(1) ? load_low<T> : copy_low<T>;
 }
 
 /// MOVLPS MOVHPS MOVLPD MOVHPD: one half to or from memory, the other half stays.
@@ -121,13 +101,7 @@ void store_half(Core& c, const Insn& i) {
 }
 template <U64 Xmm::*Half>
 void lower_half(Decoded& d) {
-  if (d.is_memory(0)) {
-    d.insn.src = d.number(1);
-    d.insn.run = store_half<Half>;
-  } else {
-    d.insn.dst = d.number(0);
-    d.insn.run = load_half<Half>;
-  }
+  d.insn.run = d.is_memory(0) ? store_half<Half> : load_half<Half>;
 }
 
 // ---- MOVD and MOVQ among general registers, memory, MMX and XMM registers
@@ -159,31 +133,15 @@ Place place_of(const Decoded& d, unsigned n) {
     default: return Place::General;
   }
 }
-U8 register_of(const Decoded& d, unsigned n, Place place) {
-  return place == Place::General ? d.general(n) : place == Place::Memory ? U8{0} : d.number(n);
-}
 
 template <typename T>
 void lower_low(Decoded& d) {
   const Place to = place_of(d, 0), from = place_of(d, 1);
-  d.insn.dst = register_of(d, 0, to);
-  d.insn.src = register_of(d, 1, from);
   d.insn.detail = static_cast<U8>(static_cast<unsigned>(to) << 4 | static_cast<unsigned>(from));
   d.insn.run = move_low<T>;
 }
 
-void non_temporal_general(Core& c, const Insn& i) {
-  if (i.bytes == 8) {
-    c.store<U64>(i.segment, c.effective_address(i), c.reg<U64>(i.src));
-  } else {
-    c.store<U32>(i.segment, c.effective_address(i), c.reg<U32>(i.src));
-  }
-}
-void lower_movnti(Decoded& d) {
-  d.insn.src = d.general(1);
-  d.insn.bytes = static_cast<U8>(d.bytes(0));
-  d.insn.run = non_temporal_general;
-}
+void lower_movnti(Decoded& d) { d.insn.run = general_mov(d); }
 
 // ---- shuffles by constant
 
@@ -227,26 +185,11 @@ void shuffle(Core& c, const Insn& i) {
   if constexpr (Which == Shuffle::Shufps) dst = dwords(dword(dst, f0), dword(dst, f1), dword(s, f2), dword(s, f3));
   if constexpr (Which == Shuffle::Shufpd) dst = {o & 1 ? dst.high : dst.low, o & 2 ? s.high : s.low};
 }
-template <Shuffle Which>
-void lower_shuffle(Decoded& d) {
-  d.insn.dst = d.number(0);
-  const bool shifts = Which == Shuffle::Pslldq || Which == Shuffle::Psrldq;
-  if (!shifts && !d.is_memory(1)) d.insn.src = d.number(1);
-  d.insn.imm = d.immediate(shifts ? 1 : 2) & 255;
-  d.insn.run = shuffle<Which>;
-}
-
 void pshufw(Core& c, const Insn& i) {
   check_mmx(c);
   const U64 s = i.from_memory ? c.load<U64>(i.segment, c.effective_address(i)) : mmx_register_after_entry(c.fx, i.src);
   enter_mmx(c.fx);
-  set_mmx_register(c.fx, i.dst, words(s, static_cast<unsigned>(i.imm)));
-}
-void lower_pshufw(Decoded& d) {
-  d.insn.dst = d.number(0);
-  if (!d.is_memory(1)) d.insn.src = d.number(1);
-  d.insn.imm = d.immediate(2) & 255;
-  d.insn.run = pshufw;
+  set_mmx_register(c.fx, i.dst, words(s, static_cast<unsigned>(i.imm & 255)));
 }
 
 // ---- PINSRW, PEXTRW
@@ -266,9 +209,6 @@ void pinsrw(Core& c, const Insn& i) {
 }
 void lower_pinsrw(Decoded& d) {
   d.insn.detail = d.register_class(0) == ZYDIS_REGCLASS_MMX;
-  d.insn.dst = d.number(0);
-  if (!d.is_memory(1)) d.insn.src = d.general(1);
-  d.insn.imm = d.immediate(2);
   d.insn.run = pinsrw;
 }
 void pextrw(Core& c, const Insn& i) {
@@ -285,9 +225,6 @@ void pextrw(Core& c, const Insn& i) {
 void lower_pextrw(Decoded& d) {
   if (d.is_memory(0) || d.raw.opcode_map != ZYDIS_OPCODE_MAP_0F) return;  // SSE4.1
   d.insn.detail = d.register_class(1) == ZYDIS_REGCLASS_MMX;
-  d.insn.dst = d.general(0);
-  d.insn.src = d.number(1);
-  d.insn.imm = d.immediate(2);
   d.insn.run = pextrw;
 }
 
@@ -333,21 +270,8 @@ void masked_store(Core& c, const Insn& i) {
   c.store_bytes(i.segment, address, memory, bytes);
 }
 void lower_masked(Decoded& d) {
-  d.insn.segment = kDs;
-  d.insn.address_shift = static_cast<U8>(64 - d.raw.address_width);
-  for (unsigned n = 0; n < d.raw.operand_count; ++n) {
-    const ZydisDecodedOperand& operand = d.operands[n];
-    if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY)
-      d.insn.segment = static_cast<U8>(ZydisRegisterGetId(operand.mem.segment));
-  }
-  unsigned first = 0;
-  while (first < d.raw.operand_count && d.operands[first].type != ZYDIS_OPERAND_TYPE_REGISTER) ++first;
-  unsigned second = first + 1;
-  while (second < d.raw.operand_count && d.operands[second].type != ZYDIS_OPERAND_TYPE_REGISTER) ++second;
-  if (second >= d.raw.operand_count) return;
-  d.insn.detail = d.register_class(first) == ZYDIS_REGCLASS_MMX;
-  d.insn.dst = d.number(first);
-  d.insn.src = d.number(second);
+  d.use_implicit_memory(ZYDIS_REGISTER_RDI);
+  d.insn.detail = d.register_class(0) == ZYDIS_REGCLASS_MMX;
   d.insn.run = masked_store;
 }
 
@@ -442,13 +366,11 @@ SsePrefix prefix_of(const Decoded& d) {
   return SsePrefix::None;
 }
 
-bool is_floating(unsigned opcode, SsePrefix prefix) {
+bool is_floating(unsigned opcode) {
   if (opcode == 0x54 || opcode == 0x55 || opcode == 0x56 || opcode == 0x57) return false;
   if (opcode >= 0x51 && opcode <= 0x5F) return true;
   if (opcode >= 0x2A && opcode <= 0x2F) return true;
-  if (opcode == 0xC2 || opcode == 0xE6 || opcode == 0xD0 || opcode == 0x7C || opcode == 0x7D) return true;
-  (void)prefix;
-  return false;
+  return opcode == 0xC2 || opcode == 0xE6 || opcode == 0xD0 || opcode == 0x7C || opcode == 0x7D;
 }
 
 /// The opcode with a count in a register that does what a shift by constant does.
@@ -474,19 +396,16 @@ void lower_sse(Decoded& d) {
   if (opcode >= 0x71 && opcode <= 0x73) {
     opcode = shift_opcode(opcode, raw.raw.modrm.reg);
     d.insn.selector |= how::constant_shift;
-    d.insn.imm = d.immediate(1) & 255;
   } else if (d.visible() >= 2) {
     from = place_of(d, 1);
-    d.insn.src = register_of(d, 1, from);
     if (from == Place::Memory) d.insn.bytes = static_cast<U8>(d.bytes(1));
   }
-  d.insn.dst = register_of(d, 0, to);
   // What a memory operand stands for, by the opcodes whose two operands are of different kinds.
   Place source = to == Place::General ? Place::Xmm : to;
   if (opcode == 0x2A) source = prefix == SsePrefix::PF3 || prefix == SsePrefix::PF2 ? Place::General : Place::Mmx;
   if (opcode == 0x2C || opcode == 0x2D) source = Place::Xmm;
   d.insn.imm = (d.insn.imm & 255) | static_cast<U64>(source) << 8;
-  if (is_floating(opcode, prefix)) d.insn.selector |= how::floating;
+  if (is_floating(opcode)) d.insn.selector |= how::floating;
   if (opcode == 0x2E || opcode == 0x2F) d.insn.selector |= how::sets_flags | how::destination_kept;
   if (opcode == 0xF0) d.insn.selector |= how::unaligned;
   d.insn.detail = static_cast<U8>(static_cast<unsigned>(to) << 4 | static_cast<unsigned>(from));
@@ -499,13 +418,7 @@ void lower_sse(Decoded& d) {
 
 namespace {
 
-template <Handler Run>
-void run_sse(Decoded& d) {
-  d.insn.run = Run;
-}
-
 // clang-format off
-#define ZS_HOST(NAME) {ZYDIS_MNEMONIC_##NAME, lower_sse}
 constexpr LowerRow kSseRows[] = {
     {ZYDIS_MNEMONIC_MOVAPS, lower_whole<true>}, {ZYDIS_MNEMONIC_MOVAPD, lower_whole<true>},
     {ZYDIS_MNEMONIC_MOVDQA, lower_whole<true>}, {ZYDIS_MNEMONIC_MOVUPS, lower_whole<false>},
@@ -518,40 +431,14 @@ constexpr LowerRow kSseRows[] = {
     {ZYDIS_MNEMONIC_MOVD, lower_low<U32>}, {ZYDIS_MNEMONIC_MOVQ, lower_low<U64>},
     {ZYDIS_MNEMONIC_MOVNTQ, lower_low<U64>}, {ZYDIS_MNEMONIC_MOVQ2DQ, lower_low<U64>},
     {ZYDIS_MNEMONIC_MOVDQ2Q, lower_low<U64>}, {ZYDIS_MNEMONIC_MOVNTI, lower_movnti},
-    {ZYDIS_MNEMONIC_PSHUFD, lower_shuffle<Shuffle::Pshufd>}, {ZYDIS_MNEMONIC_PSHUFLW, lower_shuffle<Shuffle::Pshuflw>},
-    {ZYDIS_MNEMONIC_PSHUFHW, lower_shuffle<Shuffle::Pshufhw>}, {ZYDIS_MNEMONIC_SHUFPS, lower_shuffle<Shuffle::Shufps>},
-    {ZYDIS_MNEMONIC_SHUFPD, lower_shuffle<Shuffle::Shufpd>}, {ZYDIS_MNEMONIC_PSLLDQ, lower_shuffle<Shuffle::Pslldq>},
-    {ZYDIS_MNEMONIC_PSRLDQ, lower_shuffle<Shuffle::Psrldq>}, {ZYDIS_MNEMONIC_PSHUFW, lower_pshufw},
+    {ZYDIS_MNEMONIC_PSHUFD, plain<shuffle<Shuffle::Pshufd>>}, {ZYDIS_MNEMONIC_PSHUFLW, plain<shuffle<Shuffle::Pshuflw>>},
+    {ZYDIS_MNEMONIC_PSHUFHW, plain<shuffle<Shuffle::Pshufhw>>}, {ZYDIS_MNEMONIC_SHUFPS, plain<shuffle<Shuffle::Shufps>>},
+    {ZYDIS_MNEMONIC_SHUFPD, plain<shuffle<Shuffle::Shufpd>>}, {ZYDIS_MNEMONIC_PSLLDQ, plain<shuffle<Shuffle::Pslldq>>},
+    {ZYDIS_MNEMONIC_PSRLDQ, plain<shuffle<Shuffle::Psrldq>>}, {ZYDIS_MNEMONIC_PSHUFW, plain<pshufw>},
     {ZYDIS_MNEMONIC_PINSRW, lower_pinsrw}, {ZYDIS_MNEMONIC_PEXTRW, lower_pextrw},
-    {ZYDIS_MNEMONIC_LDMXCSR, run_sse<ldmxcsr>}, {ZYDIS_MNEMONIC_STMXCSR, run_sse<stmxcsr>}, {ZYDIS_MNEMONIC_EMMS, run_sse<emms>},
+    {ZYDIS_MNEMONIC_LDMXCSR, plain<ldmxcsr>}, {ZYDIS_MNEMONIC_STMXCSR, plain<stmxcsr>}, {ZYDIS_MNEMONIC_EMMS, plain<emms>},
     {ZYDIS_MNEMONIC_MASKMOVDQU, lower_masked}, {ZYDIS_MNEMONIC_MASKMOVQ, lower_masked},
-    // floating point
-    ZS_HOST(ADDPS), ZS_HOST(ADDPD), ZS_HOST(ADDSS), ZS_HOST(ADDSD), ZS_HOST(SUBPS), ZS_HOST(SUBPD), ZS_HOST(SUBSS),
-    ZS_HOST(SUBSD), ZS_HOST(MULPS), ZS_HOST(MULPD), ZS_HOST(MULSS), ZS_HOST(MULSD), ZS_HOST(DIVPS), ZS_HOST(DIVPD),
-    ZS_HOST(DIVSS), ZS_HOST(DIVSD), ZS_HOST(MINPS), ZS_HOST(MINPD), ZS_HOST(MINSS), ZS_HOST(MINSD), ZS_HOST(MAXPS),
-    ZS_HOST(MAXPD), ZS_HOST(MAXSS), ZS_HOST(MAXSD), ZS_HOST(SQRTPS), ZS_HOST(SQRTPD), ZS_HOST(SQRTSS), ZS_HOST(SQRTSD),
-    ZS_HOST(RSQRTPS), ZS_HOST(RSQRTSS), ZS_HOST(RCPPS), ZS_HOST(RCPSS), ZS_HOST(ANDPS), ZS_HOST(ANDPD), ZS_HOST(ANDNPS),
-    ZS_HOST(ANDNPD), ZS_HOST(ORPS), ZS_HOST(ORPD), ZS_HOST(XORPS), ZS_HOST(XORPD), ZS_HOST(CMPPS), ZS_HOST(CMPPD),
-    ZS_HOST(CMPSS), ZS_HOST(COMISS), ZS_HOST(COMISD), ZS_HOST(UCOMISS), ZS_HOST(UCOMISD), ZS_HOST(UNPCKLPS),
-    ZS_HOST(UNPCKLPD), ZS_HOST(UNPCKHPS), ZS_HOST(UNPCKHPD), ZS_HOST(MOVHLPS), ZS_HOST(MOVLHPS), ZS_HOST(MOVMSKPS),
-    ZS_HOST(MOVMSKPD), ZS_HOST(CVTSI2SS), ZS_HOST(CVTSI2SD), ZS_HOST(CVTSS2SI), ZS_HOST(CVTSD2SI), ZS_HOST(CVTTSS2SI),
-    ZS_HOST(CVTTSD2SI), ZS_HOST(CVTSS2SD), ZS_HOST(CVTSD2SS), ZS_HOST(CVTPS2PD), ZS_HOST(CVTPD2PS), ZS_HOST(CVTDQ2PS),
-    ZS_HOST(CVTPS2DQ), ZS_HOST(CVTTPS2DQ), ZS_HOST(CVTDQ2PD), ZS_HOST(CVTPD2DQ), ZS_HOST(CVTTPD2DQ), ZS_HOST(CVTPI2PS),
-    ZS_HOST(CVTPI2PD), ZS_HOST(CVTPS2PI), ZS_HOST(CVTPD2PI), ZS_HOST(CVTTPS2PI), ZS_HOST(CVTTPD2PI),
-    ZS_HOST(ADDSUBPS), ZS_HOST(ADDSUBPD), ZS_HOST(HADDPS), ZS_HOST(HADDPD), ZS_HOST(HSUBPS), ZS_HOST(HSUBPD),
-    ZS_HOST(MOVDDUP), ZS_HOST(MOVSHDUP), ZS_HOST(MOVSLDUP),
-    // integers, MMX and XMM alike
-    ZS_HOST(PADDB), ZS_HOST(PADDW), ZS_HOST(PADDD), ZS_HOST(PADDQ), ZS_HOST(PADDSB), ZS_HOST(PADDSW), ZS_HOST(PADDUSB),
-    ZS_HOST(PADDUSW), ZS_HOST(PSUBB), ZS_HOST(PSUBW), ZS_HOST(PSUBD), ZS_HOST(PSUBQ), ZS_HOST(PSUBSB), ZS_HOST(PSUBSW),
-    ZS_HOST(PSUBUSB), ZS_HOST(PSUBUSW), ZS_HOST(PMULLW), ZS_HOST(PMULHW), ZS_HOST(PMULHUW), ZS_HOST(PMULUDQ),
-    ZS_HOST(PMADDWD), ZS_HOST(PSADBW), ZS_HOST(PAVGB), ZS_HOST(PAVGW), ZS_HOST(PMINUB), ZS_HOST(PMAXUB), ZS_HOST(PMINSW),
-    ZS_HOST(PMAXSW), ZS_HOST(PAND), ZS_HOST(PANDN), ZS_HOST(POR), ZS_HOST(PXOR), ZS_HOST(PCMPEQB), ZS_HOST(PCMPEQW),
-    ZS_HOST(PCMPEQD), ZS_HOST(PCMPGTB), ZS_HOST(PCMPGTW), ZS_HOST(PCMPGTD), ZS_HOST(PACKSSWB), ZS_HOST(PACKSSDW),
-    ZS_HOST(PACKUSWB), ZS_HOST(PUNPCKLBW), ZS_HOST(PUNPCKLWD), ZS_HOST(PUNPCKLDQ), ZS_HOST(PUNPCKLQDQ),
-    ZS_HOST(PUNPCKHBW), ZS_HOST(PUNPCKHWD), ZS_HOST(PUNPCKHDQ), ZS_HOST(PUNPCKHQDQ), ZS_HOST(PSLLW), ZS_HOST(PSLLD),
-    ZS_HOST(PSLLQ), ZS_HOST(PSRLW), ZS_HOST(PSRLD), ZS_HOST(PSRLQ), ZS_HOST(PSRAW), ZS_HOST(PSRAD), ZS_HOST(PMOVMSKB),
 };
-#undef ZS_HOST
 // clang-format on
 
 }  // namespace

@@ -41,39 +41,22 @@ void pop_mem(Core& c, const Insn& i) {
 
 template <template <typename> typename Family>
 Handler stack_sized(unsigned bytes) {
-  return bytes == 8 ? Family<U64>::run : bytes == 4 ? Family<U32>::run : Family<U16>::run;
+  return by_width(bytes, [](auto t) -> Handler { return Family<decltype(t)>::run; });
 }
-// clang-format off
-template <typename T> struct PushReg { static constexpr Handler run = push_reg<T>; };
-template <typename T> struct PushImm { static constexpr Handler run = push_imm<T>; };
-template <typename T> struct PushMem { static constexpr Handler run = push_mem<T>; };
-template <typename T> struct PopReg { static constexpr Handler run = pop_reg<T>; };
-template <typename T> struct PopMem { static constexpr Handler run = pop_mem<T>; };
-// clang-format on
 
 void lower_push(Decoded& d) {
   if (d.is_register(0) && d.register_class(0) == ZYDIS_REGCLASS_SEGMENT) return lower_push_segment(d);
-  const unsigned bytes = d.operand_bytes();
-  if (d.is_immediate(0)) {
-    d.insn.imm = d.immediate(0);
-    d.insn.run = stack_sized<PushImm>(bytes);
-  } else if (d.is_memory(0)) {
-    d.insn.run = stack_sized<PushMem>(bytes);
-  } else {
-    d.insn.dst = d.general(0);
-    d.insn.run = stack_sized<PushReg>(bytes);
-  }
+  d.insn.run = by_width(d.operand_bytes(), [&](auto t) -> Handler {
+    using T = decltype(t);
+    return d.is_immediate(0) ? push_imm<T> : d.is_memory(0) ? push_mem<T> : push_reg<T>;
+  });
 }
 
 void lower_pop(Decoded& d) {
   if (d.is_register(0) && d.register_class(0) == ZYDIS_REGCLASS_SEGMENT) return lower_pop_segment(d);
-  const unsigned bytes = d.operand_bytes();
-  if (d.is_memory(0)) {
-    d.insn.run = stack_sized<PopMem>(bytes);
-  } else {
-    d.insn.dst = d.general(0);
-    d.insn.run = stack_sized<PopReg>(bytes);
-  }
+  d.insn.run = by_width(d.operand_bytes(), [&](auto t) -> Handler {
+    return d.is_memory(0) ? pop_mem<decltype(t)> : pop_reg<decltype(t)>;
+  });
 }
 
 template <typename T>

@@ -138,7 +138,7 @@ struct Outs {
     c.io_check(port, sizeof(T));
     const T value = c.load<T>(i.segment, address(c, i, kRsi));
     c.flush_reports();
-    c.bus.out(port, sizeof(T), value);
+    c.bus.out(port, sizeof(T), static_cast<std::uint32_t>(value));
     advance(c, i, kRsi, sizeof(T));
   }
 };
@@ -182,61 +182,25 @@ void string(Core& c, const Insn& i) {
   }
 }
 
-template <template <typename> typename Op, unsigned Bytes>
-void lower_string(Decoded& d) {
-  d.insn.address_shift = static_cast<std::uint8_t>(64 - d.raw.address_width);
-  d.insn.segment = kDs;
-  for (unsigned n = 0; n < d.raw.operand_count; ++n) {
-    const ZydisDecodedOperand& operand = d.operands[n];
-    if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY) continue;
-    const auto segment = static_cast<std::uint8_t>(ZydisRegisterGetId(operand.mem.segment));
-    const ZydisRegister base = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operand.mem.base);
-    if (base == ZYDIS_REGISTER_RSI) d.insn.segment = segment;
-  }
-  if constexpr (Bytes == 1) d.insn.run = string<Op<std::uint8_t>>;
-  if constexpr (Bytes == 2) d.insn.run = string<Op<std::uint16_t>>;
-  if constexpr (Bytes == 4) d.insn.run = string<Op<std::uint32_t>>;
-  if constexpr (Bytes == 8) d.insn.run = string<Op<std::uint64_t>>;
-}
-
-/// MOVSD and CMPSD are also names of SSE instructions.
-template <LowerFunction String>
-void string_or_sse(Decoded& d) {
-  if (d.raw.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT) return String(d);
-  lower_sse(d);
-}
-
-constexpr LowerRow kStringRows[] = {
-    {ZYDIS_MNEMONIC_MOVSB, lower_string<Movs, 1>},
-    {ZYDIS_MNEMONIC_MOVSW, lower_string<Movs, 2>},
-    {ZYDIS_MNEMONIC_MOVSD, string_or_sse<lower_string<Movs, 4>>},
-    {ZYDIS_MNEMONIC_MOVSQ, lower_string<Movs, 8>},
-    {ZYDIS_MNEMONIC_STOSB, lower_string<Stos, 1>},
-    {ZYDIS_MNEMONIC_STOSW, lower_string<Stos, 2>},
-    {ZYDIS_MNEMONIC_STOSD, lower_string<Stos, 4>},
-    {ZYDIS_MNEMONIC_STOSQ, lower_string<Stos, 8>},
-    {ZYDIS_MNEMONIC_LODSB, lower_string<Lods, 1>},
-    {ZYDIS_MNEMONIC_LODSW, lower_string<Lods, 2>},
-    {ZYDIS_MNEMONIC_LODSD, lower_string<Lods, 4>},
-    {ZYDIS_MNEMONIC_LODSQ, lower_string<Lods, 8>},
-    {ZYDIS_MNEMONIC_SCASB, lower_string<Scas, 1>},
-    {ZYDIS_MNEMONIC_SCASW, lower_string<Scas, 2>},
-    {ZYDIS_MNEMONIC_SCASD, lower_string<Scas, 4>},
-    {ZYDIS_MNEMONIC_SCASQ, lower_string<Scas, 8>},
-    {ZYDIS_MNEMONIC_CMPSB, lower_string<Cmps, 1>},
-    {ZYDIS_MNEMONIC_CMPSW, lower_string<Cmps, 2>},
-    {ZYDIS_MNEMONIC_CMPSD, string_or_sse<lower_string<Cmps, 4>>},
-    {ZYDIS_MNEMONIC_CMPSQ, lower_string<Cmps, 8>},
-    {ZYDIS_MNEMONIC_INSB, lower_string<Ins, 1>},
-    {ZYDIS_MNEMONIC_INSW, lower_string<Ins, 2>},
-    {ZYDIS_MNEMONIC_INSD, lower_string<Ins, 4>},
-    {ZYDIS_MNEMONIC_OUTSB, lower_string<Outs, 1>},
-    {ZYDIS_MNEMONIC_OUTSW, lower_string<Outs, 2>},
-    {ZYDIS_MNEMONIC_OUTSD, lower_string<Outs, 4>},
-};
-
 }  // namespace
 
-std::span<const LowerRow> string_rows() { return kStringRows; }
+void lower_string(Decoded& d) {
+  d.use_implicit_memory(ZYDIS_REGISTER_RSI);
+  constexpr unsigned kIn = 0x6C, kOut = 0x6E;
+  const unsigned name = d.raw.opcode & 0xFEu;
+  const unsigned widest = name == kIn || name == kOut ? 4 : 8;
+  d.insn.run = by_size(std::min(d.operand_bytes(), widest), [&](auto t) -> Handler {
+    using T = decltype(t);
+    switch (name) {
+      case kIn: return string<Ins<T>>;
+      case kOut: return string<Outs<T>>;
+      case 0xA4: return string<Movs<T>>;
+      case 0xA6: return string<Cmps<T>>;
+      case 0xAA: return string<Stos<T>>;
+      case 0xAC: return string<Lods<T>>;
+      default: return string<Scas<T>>;
+    }
+  });
+}
 
 }  // namespace zs::machine::vcpu

@@ -173,7 +173,6 @@ template <bool Out>
 void lower_io(Decoded& d) {
   const unsigned port = Out ? 0 : 1;
   d.insn.detail = d.is_immediate(port);
-  if (d.is_immediate(port)) d.insn.imm = d.immediate(port) & 0xFF;
   const unsigned bytes = d.bytes(Out ? 1 : 0);
   if constexpr (Out) {
     d.insn.run = bytes == 1 ? out<U8> : bytes == 2 ? out<U16> : out<U32>;
@@ -251,7 +250,7 @@ void load_table(Core& c, const Insn& i) {
   const auto limit = c.load<U16>(i.segment, address);
   const U64 next = (address + 2) << i.address_shift >> i.address_shift;
   U64 base = c.code64 ? c.load<U64>(i.segment, next) : c.load<U32>(i.segment, next);
-  if (i.bytes == 2) base &= 0xFFFFFF;
+  if (!c.code64 && i.bytes == 2) base &= 0xFFFFFF;
   if (c.code64 && !arch::is_canonical(base)) raise_gp();
   c.*Table = {base, limit};
 }
@@ -419,29 +418,16 @@ void stac_clac(Core& c, const Insn& i) {
 
 template <Handler Run, U8 Detail = 0>
 void run_system(Decoded& d) {
-  d.insn.detail = Detail;
-  if (d.is_register(0) && d.register_class(0) != ZYDIS_REGCLASS_SEGMENT) {
-    const ZydisRegisterClass kind = d.register_class(0);
-    if (kind == ZYDIS_REGCLASS_GPR16 || kind == ZYDIS_REGCLASS_GPR32 || kind == ZYDIS_REGCLASS_GPR64) {
-      d.insn.dst = d.general(0);
-      d.insn.bytes = static_cast<U8>(d.bytes(0));
-    }
-  }
-  d.insn.run = Run;
-}
-/// LGDT and LIDT: with a 16-bit operand size 24 bits of base count.
-template <Handler Run>
-void lower_table(Decoded& d) {
-  d.insn.bytes = static_cast<U8>(d.long64() ? 8 : d.operand_bytes());
-  d.insn.run = Run;
+  if (d.is_register(0)) d.insn.bytes = static_cast<U8>(d.bytes(0));
+  plain<Run, Detail>(d);
 }
 
 // clang-format off
 constexpr LowerRow kSystemRows[] = {
     {ZYDIS_MNEMONIC_IN, lower_io<false>}, {ZYDIS_MNEMONIC_OUT, lower_io<true>},
     {ZYDIS_MNEMONIC_LMSW, run_system<lmsw>}, {ZYDIS_MNEMONIC_SMSW, run_system<smsw>}, {ZYDIS_MNEMONIC_CLTS, run_system<clts>},
-    {ZYDIS_MNEMONIC_LGDT, lower_table<load_table<&Core::gdtr>>}, {ZYDIS_MNEMONIC_LIDT, lower_table<load_table<&Core::idtr>>},
-    {ZYDIS_MNEMONIC_SGDT, lower_table<store_table<&Core::gdtr>>}, {ZYDIS_MNEMONIC_SIDT, lower_table<store_table<&Core::idtr>>},
+    {ZYDIS_MNEMONIC_LGDT, plain<load_table<&Core::gdtr>>}, {ZYDIS_MNEMONIC_LIDT, plain<load_table<&Core::idtr>>},
+    {ZYDIS_MNEMONIC_SGDT, plain<store_table<&Core::gdtr>>}, {ZYDIS_MNEMONIC_SIDT, plain<store_table<&Core::idtr>>},
     {ZYDIS_MNEMONIC_LLDT, run_system<lldt>}, {ZYDIS_MNEMONIC_LTR, run_system<ltr>},
     {ZYDIS_MNEMONIC_SLDT, run_system<sldt>}, {ZYDIS_MNEMONIC_STR, run_system<str>},
     {ZYDIS_MNEMONIC_RDMSR, run_system<rdmsr>}, {ZYDIS_MNEMONIC_WRMSR, run_system<wrmsr>},
@@ -462,15 +448,7 @@ constexpr LowerRow kSystemRows[] = {
 void lower_mov_system(Decoded& d) {
   const auto class_of = [&](unsigned n) { return d.is_register(n) ? d.register_class(n) : ZYDIS_REGCLASS_INVALID; };
   if (class_of(0) == ZYDIS_REGCLASS_DEBUG || class_of(1) == ZYDIS_REGCLASS_DEBUG) return lower_mov_debug(d);
-  if (class_of(0) == ZYDIS_REGCLASS_CONTROL) {
-    d.insn.dst = d.number(0);
-    d.insn.src = d.general(1);
-    d.insn.run = mov_to_control;
-  } else {
-    d.insn.dst = d.general(0);
-    d.insn.src = d.number(1);
-    d.insn.run = mov_from_control;
-  }
+  d.insn.run = class_of(0) == ZYDIS_REGCLASS_CONTROL ? mov_to_control : mov_from_control;
 }
 
 std::span<const LowerRow> system_rows() { return kSystemRows; }

@@ -251,10 +251,9 @@ bool waits(ZydisMnemonic m) {
     case ZYDIS_MNEMONIC_FNSTSW:
     case ZYDIS_MNEMONIC_FNCLEX:
     case ZYDIS_MNEMONIC_FNINIT:
-    case ZYDIS_MNEMONIC_FNOP:
     case ZYDIS_MNEMONIC_FENI8087_NOP:
     case ZYDIS_MNEMONIC_FDISI8087_NOP:
-    case ZYDIS_MNEMONIC_FSETPM287_NOP: return m == ZYDIS_MNEMONIC_FNOP;
+    case ZYDIS_MNEMONIC_FSETPM287_NOP: return false;
     default: return true;
   }
 }
@@ -272,6 +271,25 @@ bool sets_flags(ZydisMnemonic m) {
   return m == ZYDIS_MNEMONIC_FCOMI || m == ZYDIS_MNEMONIC_FCOMIP || m == ZYDIS_MNEMONIC_FUCOMI ||
          m == ZYDIS_MNEMONIC_FUCOMIP;
 }
+
+/// The operand size attribute, which is 32 bits in 64-bit mode too.
+template <Handler Run>
+void lower_environment(Decoded& d) {
+  d.insn.bytes = d.operand_bytes() == 2 ? 2 : 4;
+  d.insn.run = Run;
+}
+
+// clang-format off
+constexpr LowerRow kX87Rows[] = {
+    {ZYDIS_MNEMONIC_FNSTENV, lower_environment<fnstenv>}, {ZYDIS_MNEMONIC_FLDENV, lower_environment<fldenv>},
+    {ZYDIS_MNEMONIC_FNSAVE, lower_environment<fnsave>}, {ZYDIS_MNEMONIC_FRSTOR, lower_environment<frstor>},
+    {ZYDIS_MNEMONIC_FWAIT, plain<fwait>},
+    {ZYDIS_MNEMONIC_FXSAVE, plain<fxsave>}, {ZYDIS_MNEMONIC_FXSAVE64, plain<fxsave, 1>},
+    {ZYDIS_MNEMONIC_FXRSTOR, plain<fxrstor>}, {ZYDIS_MNEMONIC_FXRSTOR64, plain<fxrstor, 1>},
+};
+// clang-format on
+
+}  // namespace
 
 void lower_x87(Decoded& d) {
   const ZydisDecodedInstruction& raw = d.raw;
@@ -298,60 +316,6 @@ void lower_x87(Decoded& d) {
   d.insn.code = x87_memory_code(escape, raw.raw.modrm.reg);
   d.insn.run = x87_memory;
 }
-
-/// The operand size attribute, which is 32 bits in 64-bit mode too.
-template <Handler Run>
-void lower_environment(Decoded& d) {
-  d.insn.bytes = d.operand_bytes() == 2 ? 2 : 4;
-  d.insn.run = Run;
-}
-template <Handler Run, U8 Detail>
-void run_x87(Decoded& d) {
-  d.insn.detail = Detail;
-  d.insn.run = Run;
-}
-
-// clang-format off
-constexpr LowerRow kX87Rows[] = {
-    {ZYDIS_MNEMONIC_FNSTENV, lower_environment<fnstenv>}, {ZYDIS_MNEMONIC_FLDENV, lower_environment<fldenv>},
-    {ZYDIS_MNEMONIC_FNSAVE, lower_environment<fnsave>}, {ZYDIS_MNEMONIC_FRSTOR, lower_environment<frstor>},
-    {ZYDIS_MNEMONIC_FWAIT, run_x87<fwait, 0>},
-    {ZYDIS_MNEMONIC_FXSAVE, run_x87<fxsave, 0>}, {ZYDIS_MNEMONIC_FXSAVE64, run_x87<fxsave, 1>},
-    {ZYDIS_MNEMONIC_FXRSTOR, run_x87<fxrstor, 0>}, {ZYDIS_MNEMONIC_FXRSTOR64, run_x87<fxrstor, 1>},
-    {ZYDIS_MNEMONIC_F2XM1, lower_x87}, {ZYDIS_MNEMONIC_FABS, lower_x87}, {ZYDIS_MNEMONIC_FADD, lower_x87},
-    {ZYDIS_MNEMONIC_FADDP, lower_x87}, {ZYDIS_MNEMONIC_FBLD, lower_x87}, {ZYDIS_MNEMONIC_FBSTP, lower_x87},
-    {ZYDIS_MNEMONIC_FCHS, lower_x87}, {ZYDIS_MNEMONIC_FCMOVB, lower_x87}, {ZYDIS_MNEMONIC_FCMOVBE, lower_x87},
-    {ZYDIS_MNEMONIC_FCMOVE, lower_x87}, {ZYDIS_MNEMONIC_FCMOVNB, lower_x87}, {ZYDIS_MNEMONIC_FCMOVNBE, lower_x87},
-    {ZYDIS_MNEMONIC_FCMOVNE, lower_x87}, {ZYDIS_MNEMONIC_FCMOVNU, lower_x87}, {ZYDIS_MNEMONIC_FCMOVU, lower_x87},
-    {ZYDIS_MNEMONIC_FCOM, lower_x87}, {ZYDIS_MNEMONIC_FCOMI, lower_x87}, {ZYDIS_MNEMONIC_FCOMIP, lower_x87},
-    {ZYDIS_MNEMONIC_FCOMP, lower_x87}, {ZYDIS_MNEMONIC_FCOMPP, lower_x87}, {ZYDIS_MNEMONIC_FCOS, lower_x87},
-    {ZYDIS_MNEMONIC_FDECSTP, lower_x87}, {ZYDIS_MNEMONIC_FDIV, lower_x87}, {ZYDIS_MNEMONIC_FDIVP, lower_x87},
-    {ZYDIS_MNEMONIC_FDIVR, lower_x87}, {ZYDIS_MNEMONIC_FDIVRP, lower_x87}, {ZYDIS_MNEMONIC_FFREE, lower_x87},
-    {ZYDIS_MNEMONIC_FFREEP, lower_x87}, {ZYDIS_MNEMONIC_FIADD, lower_x87}, {ZYDIS_MNEMONIC_FICOM, lower_x87},
-    {ZYDIS_MNEMONIC_FICOMP, lower_x87}, {ZYDIS_MNEMONIC_FIDIV, lower_x87}, {ZYDIS_MNEMONIC_FIDIVR, lower_x87},
-    {ZYDIS_MNEMONIC_FILD, lower_x87}, {ZYDIS_MNEMONIC_FIMUL, lower_x87}, {ZYDIS_MNEMONIC_FINCSTP, lower_x87},
-    {ZYDIS_MNEMONIC_FIST, lower_x87}, {ZYDIS_MNEMONIC_FISTP, lower_x87}, {ZYDIS_MNEMONIC_FISTTP, lower_x87},
-    {ZYDIS_MNEMONIC_FISUB, lower_x87}, {ZYDIS_MNEMONIC_FISUBR, lower_x87}, {ZYDIS_MNEMONIC_FLD, lower_x87},
-    {ZYDIS_MNEMONIC_FLD1, lower_x87}, {ZYDIS_MNEMONIC_FLDCW, lower_x87}, {ZYDIS_MNEMONIC_FLDL2E, lower_x87},
-    {ZYDIS_MNEMONIC_FLDL2T, lower_x87}, {ZYDIS_MNEMONIC_FLDLG2, lower_x87}, {ZYDIS_MNEMONIC_FLDLN2, lower_x87},
-    {ZYDIS_MNEMONIC_FLDPI, lower_x87}, {ZYDIS_MNEMONIC_FLDZ, lower_x87}, {ZYDIS_MNEMONIC_FMUL, lower_x87},
-    {ZYDIS_MNEMONIC_FMULP, lower_x87}, {ZYDIS_MNEMONIC_FNCLEX, lower_x87}, {ZYDIS_MNEMONIC_FNINIT, lower_x87},
-    {ZYDIS_MNEMONIC_FNOP, lower_x87}, {ZYDIS_MNEMONIC_FNSTCW, lower_x87}, {ZYDIS_MNEMONIC_FNSTSW, lower_x87},
-    {ZYDIS_MNEMONIC_FPATAN, lower_x87}, {ZYDIS_MNEMONIC_FPREM, lower_x87}, {ZYDIS_MNEMONIC_FPREM1, lower_x87},
-    {ZYDIS_MNEMONIC_FPTAN, lower_x87}, {ZYDIS_MNEMONIC_FRNDINT, lower_x87}, {ZYDIS_MNEMONIC_FSCALE, lower_x87},
-    {ZYDIS_MNEMONIC_FSIN, lower_x87}, {ZYDIS_MNEMONIC_FSINCOS, lower_x87}, {ZYDIS_MNEMONIC_FSQRT, lower_x87},
-    {ZYDIS_MNEMONIC_FST, lower_x87}, {ZYDIS_MNEMONIC_FSTP, lower_x87}, {ZYDIS_MNEMONIC_FSTPNCE, lower_x87},
-    {ZYDIS_MNEMONIC_FSUB, lower_x87}, {ZYDIS_MNEMONIC_FSUBP, lower_x87}, {ZYDIS_MNEMONIC_FSUBR, lower_x87},
-    {ZYDIS_MNEMONIC_FSUBRP, lower_x87}, {ZYDIS_MNEMONIC_FTST, lower_x87}, {ZYDIS_MNEMONIC_FUCOM, lower_x87},
-    {ZYDIS_MNEMONIC_FUCOMI, lower_x87}, {ZYDIS_MNEMONIC_FUCOMIP, lower_x87}, {ZYDIS_MNEMONIC_FUCOMP, lower_x87},
-    {ZYDIS_MNEMONIC_FUCOMPP, lower_x87}, {ZYDIS_MNEMONIC_FXAM, lower_x87}, {ZYDIS_MNEMONIC_FXCH, lower_x87},
-    {ZYDIS_MNEMONIC_FXTRACT, lower_x87}, {ZYDIS_MNEMONIC_FYL2X, lower_x87}, {ZYDIS_MNEMONIC_FYL2XP1, lower_x87},
-    {ZYDIS_MNEMONIC_FDISI8087_NOP, lower_x87}, {ZYDIS_MNEMONIC_FENI8087_NOP, lower_x87},
-    {ZYDIS_MNEMONIC_FSETPM287_NOP, lower_x87},
-};
-// clang-format on
-
-}  // namespace
 
 /// ES and B say whether an unmasked exception is pending.
 void fix_summary(FxImage& fx) {
