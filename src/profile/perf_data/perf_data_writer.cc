@@ -3,28 +3,14 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <map>
-#include <optional>
-#include <set>
 #include <span>
-#include <tuple>
-#include <utility>
-#include <vector>
 
 #include "arch/records/bts.h"
-#include "base/bytes.h"
 #include "base/check.h"
-#include "profile/perf_data/address_space.h"
 #include "profile/perf_data/build_id.h"
 #include "profile/perf_data/compressed_records.h"
-#include "profile/perf_data/event_attr.h"
-#include "profile/perf_data/perf_feature_table.h"
-#include "profile/perf_data/perf_sample_body.h"
-#include "profile/perf_data/record_packer.h"
-#include "profile/perf_data/recording_file.h"
 #include "profile/perf_data/write_units.h"
 
 namespace zs::profile {
@@ -36,128 +22,57 @@ constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
 
 std::uint32_t u32(std::int32_t value) { return static_cast<std::uint32_t>(value); }
 
-/// What a recording is counted in: its samples, or the branches of a trace.
-struct CountedAs {
-  std::string_view one, many;
-};
-
-std::string count_of(std::uint64_t number, CountedAs unit) {
-  return fmt::format("{} {}", number, number == 1 ? unit.one : unit.many);
-}
-
 }  // namespace
 
-class PerfDataWriter::Impl {
- public:
-  Impl(std::string path, RecordingDescription description)
-      : file_(std::move(path)), description_(std::move(description)) {}
-  ~Impl() {
-    if (file_.is_open() && !closed_) (void)flush();
-  }
+std::string PerfDataWriter::CountedAs::count(std::uint64_t number) const {
+  return fmt::format("{} {}", number, number == 1 ? one : many);
+}
 
-  Result<void> create();
-  void append_description();
+// ---- records
 
-  /// Of an event's records; asked for each.
-  std::uint64_t id_of(std::uint32_t event) const { return record_id_of(description_, event); }
+std::size_t PerfDataWriter::begin(RecordType type, std::uint16_t misc) {
+  const std::size_t at = buffer_.size();
+  buffer_.write(perf::RecordHeader{static_cast<std::uint32_t>(type), misc, 0});
+  return at;
+}
 
-  // Each record: begin(), body, end().
-  std::size_t begin(RecordType type, std::uint16_t misc) {
-    const std::size_t at = buffer_.size();
-    buffer_.write(perf::RecordHeader{static_cast<std::uint32_t>(type), misc, 0});
-    return at;
-  }
-  void complete(std::size_t at) {
-    CHECK(buffer_.size() - at <= perf::kMaxRecordBytes && buffer_.size() % 8 == 0, buffer_.size(), at);
-    const auto size = static_cast<std::uint16_t>(buffer_.size() - at);
-    buffer_.patch(at + offsetof(perf::RecordHeader, size), size);
-  }
-  Result<void> end(std::size_t at) {
-    complete(at);
-    return buffer_.size() >= kFlushBytes ? flush() : Result<void>{};
-  }
-  void trailer(std::int32_t pid, std::int32_t tid, std::uint64_t time_ns, std::uint32_t event = 0) {
-    buffer_.write(u32(pid));
-    buffer_.write(u32(tid));
-    buffer_.write(time_ns);
-    buffer_.write(std::uint64_t{0});  // CPU
-    buffer_.write(id_of(event));
-    latest_ns_ = std::max(latest_ns_, time_ns);
-  }
+void PerfDataWriter::complete(std::size_t at) {
+  CHECK(buffer_.size() - at <= perf::kMaxRecordBytes && buffer_.size() % 8 == 0, buffer_.size(), at);
+  const auto size = static_cast<std::uint16_t>(buffer_.size() - at);
+  buffer_.patch(at + offsetof(perf::RecordHeader, size), size);
+}
 
-  Result<void> comm(const Comm& comm);
-  Result<void> mmap(Mmap mmap);
-  Result<void> task(RecordType type, const Fork& task);
-  Result<void> lost(const Lost& lost);
-  Result<void> sample(const session::Sample& sample);
-  Result<void> kernel_record(Bytes record);
-  Result<void> branches(const TracePiece& piece, Bytes records);
-  Result<void> part_of_process(std::uint32_t stage, const ProcessPart& part, Bytes bytes);
-  Result<void> note(const Note& note, std::uint32_t stage);
-  ByteWriter features(perf::FileHeader& header) const;
-  std::uint64_t bytes_if_closed(const Summary& summary) const;
-  void note_heap_block(const session::Sample& sample);
-  void append_heap_block(std::int32_t pid, const session::HeapBlock& block);
-  void append_blocks_of_samples();
-  Result<void> round(std::uint64_t no_earlier_than_ns);
-  Result<void> flush();
-  Result<void> close(const Summary& summary);
+Result<void> PerfDataWriter::end(std::size_t at) {
+  complete(at);
+  return buffer_.size() >= kFlushBytes ? flush() : Result<void>{};
+}
 
-  void mark_used(std::int32_t pid, std::uint64_t address) {
-    if (const Mapping* mapping = spaces_.find(pid, address); mapping != nullptr) used_.insert(mapping->image);
-  }
+void PerfDataWriter::trailer(std::int32_t pid, std::int32_t tid, std::uint64_t time_ns, std::uint32_t event) {
+  buffer_.write(u32(pid));
+  buffer_.write(u32(tid));
+  buffer_.write(time_ns);
+  buffer_.write(std::uint64_t{0});  // CPU
+  buffer_.write(id_of(event));
+  latest_ns_ = std::max(latest_ns_, time_ns);
+}
 
-  const AddressSpaces& spaces() const { return spaces_; }
-  bool is_trace() const { return std::ranges::any_of(description_.events, &EventDescription::is_branch_trace); }
-  CountedAs unit() const { return is_trace() ? CountedAs{"branch", "branches"} : CountedAs{"sample", "samples"}; }
-  /// In the file, of what unit() counts.
-  std::uint64_t written() const { return is_trace() ? branches_written_ : samples_written_; }
-  Error failure(std::string_view what, int error) const;
+void PerfDataWriter::mark_used(std::int32_t pid, std::uint64_t address) {
+  if (const Mapping* mapping = spaces_.find(pid, address); mapping != nullptr) used_.insert(mapping->image);
+}
 
-  /// Of a thread: perf decodes each queue by itself.
-  struct TraceQueue {
-    std::uint32_t number = 0;
-    std::uint64_t bytes = 0;  // so far
-  };
-
-  RecordingFile file_;
-  RecordingDescription description_;
-  SampleBody sample_body_{description_};
-  bool closed_ = false;
-  perf::FileHeader header_;
-  ByteWriter buffer_;  // whole records that are not in the file yet
-  std::unique_ptr<RecordPacker> packer_;
-  std::uint64_t samples_written_ = 0, samples_seen_ = 0;
-  std::optional<std::uint64_t> first_sample_ns_;
-  std::uint64_t last_sample_ns_ = 0;
-  std::uint64_t latest_ns_ = 0;  // of any record
-  std::uint64_t latest_at_last_round_ = 0;
-  std::map<std::pair<std::int32_t, std::int32_t>, TraceQueue> trace_queues_;  // by pid and tid
-  std::vector<AuxtracePlace> traces_;                                         // of the file, in their order
-  std::uint64_t branches_written_ = 0, branches_seen_ = 0;
-  std::optional<Error> error_;
-  AddressSpaces spaces_;
-  std::set<const Image*> used_;                                                  // images that a sample hit
-  std::map<std::pair<std::int32_t, std::uint64_t>, std::uint32_t> heap_blocks_;  // by process and number there
-  std::uint32_t last_heap_block_ = 0;
-  std::uint64_t samples_appended_ = 0;
-  std::vector<std::uint32_t> blocks_of_samples_;  // of the last samples appended, of which the file does not say it yet
-  std::map<std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint64_t>, std::optional<BuildId>> build_ids_;
-};
-
-Error PerfDataWriter::Impl::failure(std::string_view what, int error) const {
+Error PerfDataWriter::failure(std::string_view what, int error) const {
   const std::uint64_t seen = is_trace() ? branches_seen_ : samples_seen_, missing = seen - written();
   std::string kept = fmt::format("{}: {}: {}", file_.path(), what, std::strerror(error));
   if (seen != 0 || header_.data.size != 0) {
     const std::string none = fmt::format("no {}", unit().one);
     kept += fmt::format("; {} in the file and readable, {} and the summary missing",
-                        written() == 0 ? none + " is" : count_of(written(), unit()) + " are",
-                        missing == 0 ? none : count_of(missing, unit()));
+                        written() == 0 ? none + " is" : unit().count(written()) + " are",
+                        missing == 0 ? none : unit().count(missing));
   }
   return Error{std::move(kept), remedy_of(error)};
 }
 
-Result<void> PerfDataWriter::Impl::create() {
+Result<void> PerfDataWriter::begin_file() {
   if (const auto failed = file_.create()) return failure(failed->what, failed->error);
 
   ByteWriter start;
@@ -192,7 +107,7 @@ Result<void> PerfDataWriter::Impl::create() {
   return {};
 }
 
-void PerfDataWriter::Impl::append_description() {
+void PerfDataWriter::append_description() {
   if (is_trace()) {
     const std::size_t at = begin(RecordType::AuxtraceInfo, 0);
     buffer_.write(perf::BranchTraceInfo{});
@@ -209,7 +124,7 @@ void PerfDataWriter::Impl::append_description() {
   for (const Note& entry : description_.notes) (void)note(entry, 0);
 }
 
-Result<void> PerfDataWriter::Impl::note(const Note& note, std::uint32_t stage) {
+Result<void> PerfDataWriter::note(const Note& note, std::uint32_t stage) {
   const std::string text = (note.key + '\0' + note.value).substr(0, 60000);
   const std::size_t at = begin(RecordType::EventType, 0);
   perf::NoteBody body;
@@ -221,7 +136,7 @@ Result<void> PerfDataWriter::Impl::note(const Note& note, std::uint32_t stage) {
   return end(at);
 }
 
-Result<void> PerfDataWriter::Impl::comm(const Comm& comm) {
+Result<void> PerfDataWriter::comm(const Comm& comm) {
   if (error_) return *error_;
   spaces_.apply(comm);
   if (comm.exec) {  // another image, whose blocks are numbered from 1
@@ -235,7 +150,7 @@ Result<void> PerfDataWriter::Impl::comm(const Comm& comm) {
   return end(at);
 }
 
-Result<void> PerfDataWriter::Impl::mmap(Mmap mmap) {
+Result<void> PerfDataWriter::mmap(Mmap mmap) {
   if (error_) return *error_;
   const bool executable = (mmap.protection & PROT_EXEC) != 0;
   // One file has one identity in all records: readers take a build-id and an inode for two files, and find no unwind
@@ -267,7 +182,7 @@ Result<void> PerfDataWriter::Impl::mmap(Mmap mmap) {
   return end(at);
 }
 
-Result<void> PerfDataWriter::Impl::task(RecordType type, const Fork& task) {
+Result<void> PerfDataWriter::task(RecordType type, const Fork& task) {
   if (error_) return *error_;
   if (type == RecordType::Fork) spaces_.apply(task);
   const std::size_t at = begin(type, 0);
@@ -278,7 +193,12 @@ Result<void> PerfDataWriter::Impl::task(RecordType type, const Fork& task) {
   return end(at);
 }
 
-Result<void> PerfDataWriter::Impl::lost(const Lost& lost) {
+Result<void> PerfDataWriter::fork(const Fork& fork) { return task(RecordType::Fork, fork); }
+Result<void> PerfDataWriter::exit(const Exit& exit) {
+  return task(RecordType::Exit, {exit.pid, exit.parent_pid, exit.tid, exit.parent_tid, exit.time_ns});
+}
+
+Result<void> PerfDataWriter::lost(const Lost& lost) {
   if (error_) return *error_;
   CHECK(lost.event < description_.events.size());
   // Not LOST, which perf takes for a ring buffer that overflowed, and answers with a warning.
@@ -288,7 +208,7 @@ Result<void> PerfDataWriter::Impl::lost(const Lost& lost) {
   return end(at);
 }
 
-Result<void> PerfDataWriter::Impl::sample(const session::Sample& sample) {
+Result<void> PerfDataWriter::sample(const session::Sample& sample) {
   CHECK(sample.event < description_.events.size());
   ++samples_seen_;
   if (error_) return *error_;
@@ -307,7 +227,7 @@ Result<void> PerfDataWriter::Impl::sample(const session::Sample& sample) {
   return end(at);
 }
 
-Result<void> PerfDataWriter::Impl::kernel_record(Bytes record) {
+Result<void> PerfDataWriter::kernel_record(Bytes record) {
   perf::RecordHeader head;
   CHECK(record.size() >= sizeof head);
   std::memcpy(&head, record.data(), sizeof head);
@@ -333,7 +253,7 @@ Result<void> PerfDataWriter::Impl::kernel_record(Bytes record) {
   return buffer_.size() >= kFlushBytes ? flush() : Result<void>{};
 }
 
-Result<void> PerfDataWriter::Impl::round(std::uint64_t no_earlier_than_ns) {
+Result<void> PerfDataWriter::round(std::uint64_t no_earlier_than_ns) {
   if (error_) return *error_;
   // On the n-th FINISHED_ROUND readers emit everything up to the latest time that stood before the (n-1)-th: records
   // of the next round must not be older than that.
@@ -343,21 +263,30 @@ Result<void> PerfDataWriter::Impl::round(std::uint64_t no_earlier_than_ns) {
 }
 
 /// Which block of the heap the sample that comes next lies in; blocks are described before the first of theirs.
-void PerfDataWriter::Impl::note_heap_block(const session::Sample& sample) {
+void PerfDataWriter::note_heap_block(const session::Sample& sample) {
   // Said of so many samples at once, whenever the file is written: the same recording has the same bytes.
   constexpr std::size_t kSamplesAtOnce = 256;
   if (blocks_of_samples_.size() == kSamplesAtOnce) append_blocks_of_samples();
-  std::uint32_t number = 0;
-  if (const session::HeapBlock* const block = sample.heap_block.get(); block != nullptr) {
-    const auto [known, fresh] = heap_blocks_.try_emplace({sample.pid, block->number}, last_heap_block_ + 1);
-    number = known->second;
-    if (fresh) append_heap_block(sample.pid, *block);
-  }
-  blocks_of_samples_.push_back(number);
   ++samples_appended_;
+  const session::HeapBlock* const block = sample.heap_block.get();
+  if (block == nullptr) return blocks_of_samples_.push_back(0);
+  const auto [known, fresh] = heap_blocks_.try_emplace({sample.pid, block->number}, last_heap_block_ + 1);
+  blocks_of_samples_.push_back(known->second);
+  if (!fresh) return;
+  ++last_heap_block_;
+  const std::size_t at = begin(RecordType::EventType, 0);
+  buffer_.write(perf::NoteBody{.stage = perf::NoteBody::kHeapBlock});
+  buffer_.write(perf::HeapBlockBody{.number = block->number,
+                                    .start = block->start,
+                                    .size = block->size,
+                                    .pid = u32(sample.pid),
+                                    .site = static_cast<std::uint32_t>(block->site.size())});
+  buffer_.write_bytes(std::as_bytes(std::span(block->site)));
+  complete(at);
+  for (const std::uint64_t address : block->site) mark_used(sample.pid, address);
 }
 
-Result<void> PerfDataWriter::Impl::part_of_process(std::uint32_t stage, const ProcessPart& part, Bytes bytes) {
+Result<void> PerfDataWriter::part_of_process(std::uint32_t stage, const ProcessPart& part, Bytes bytes) {
   if (error_) return *error_;
   const std::size_t at = begin(RecordType::EventType, 0);
   buffer_.write(perf::NoteBody{.stage = stage});
@@ -368,7 +297,14 @@ Result<void> PerfDataWriter::Impl::part_of_process(std::uint32_t stage, const Pr
   return end(at);
 }
 
-Result<void> PerfDataWriter::Impl::branches(const TracePiece& piece, Bytes records) {
+Result<void> PerfDataWriter::sharing(const ProcessPart& part, Bytes bytes) {
+  return part_of_process(perf::NoteBody::kSharing, part, bytes);
+}
+Result<void> PerfDataWriter::jit_map(const ProcessPart& part, Bytes bytes) {
+  return part_of_process(perf::NoteBody::kJitMap, part, bytes);
+}
+
+Result<void> PerfDataWriter::branches(const TracePiece& piece, Bytes records) {
   const auto event =
       std::ranges::find_if(description_.events, &EventDescription::is_branch_trace) - description_.events.begin();
   CHECK(static_cast<std::size_t>(event) < description_.events.size());
@@ -398,22 +334,8 @@ Result<void> PerfDataWriter::Impl::branches(const TracePiece& piece, Bytes recor
   return buffer_.size() >= kFlushBytes ? flush() : Result<void>{};
 }
 
-void PerfDataWriter::Impl::append_heap_block(std::int32_t pid, const session::HeapBlock& block) {
-  ++last_heap_block_;
-  const std::size_t at = begin(RecordType::EventType, 0);
-  buffer_.write(perf::NoteBody{.stage = perf::NoteBody::kHeapBlock});
-  buffer_.write(perf::HeapBlockBody{.number = block.number,
-                                    .start = block.start,
-                                    .size = block.size,
-                                    .pid = u32(pid),
-                                    .site = static_cast<std::uint32_t>(block.site.size())});
-  buffer_.write_bytes(std::as_bytes(std::span(block.site)));
-  complete(at);
-  for (const std::uint64_t address : block.site) mark_used(pid, address);
-}
-
 /// Of the samples since the last such record, if any of them lies in a block.
-void PerfDataWriter::Impl::append_blocks_of_samples() {
+void PerfDataWriter::append_blocks_of_samples() {
   const std::vector<std::uint32_t> numbers = std::exchange(blocks_of_samples_, {});
   if (std::ranges::all_of(numbers, [](std::uint32_t number) { return number == 0; })) return;
   const std::size_t at = begin(RecordType::EventType, 0);
@@ -425,7 +347,7 @@ void PerfDataWriter::Impl::append_blocks_of_samples() {
   complete(at);
 }
 
-Result<void> PerfDataWriter::Impl::flush() {
+Result<void> PerfDataWriter::flush() {
   if (error_) return *error_;
   if (buffer_.size() == 0) return {};
   std::vector<WriteUnit> units = write_units(buffer_.bytes());
@@ -460,7 +382,7 @@ Result<void> PerfDataWriter::Impl::flush() {
   return *error_;
 }
 
-ByteWriter PerfDataWriter::Impl::features(perf::FileHeader& header) const {
+ByteWriter PerfDataWriter::features(perf::FileHeader& header) const {
   return feature_table({.description = description_,
                         .spaces = spaces_,
                         .used = used_,
@@ -471,7 +393,7 @@ ByteWriter PerfDataWriter::Impl::features(perf::FileHeader& header) const {
                        header_.data.end(), header);
 }
 
-std::uint64_t PerfDataWriter::Impl::bytes_if_closed(const Summary& summary) const {
+std::uint64_t PerfDataWriter::bytes_if_closed(const Summary& summary) const {
   perf::FileHeader ended = header_;
   std::uint64_t bytes = header_.data.end() + buffer_.size() + features(ended).size();
   if (traces_.empty()) bytes += sizeof(perf::Section) + sizeof(std::uint64_t);  // the list of them
@@ -484,7 +406,7 @@ std::uint64_t PerfDataWriter::Impl::bytes_if_closed(const Summary& summary) cons
   return bytes;
 }
 
-Result<void> PerfDataWriter::Impl::close(const Summary& summary) {
+Result<void> PerfDataWriter::close(const Summary& summary) {
   if (closed_) return {};
   append_blocks_of_samples();
   (void)flush();
@@ -507,59 +429,27 @@ Result<void> PerfDataWriter::Impl::close(const Summary& summary) {
   if (error != 0) return failure("cannot write the features", error);
   if (!reachable) {
     return Error{fmt::format("{}: the file was removed or replaced while it was written; {} went with it", file_.path(),
-                             written() == 0 ? "the recording" : "all " + count_of(written(), unit())),
+                             written() == 0 ? "the recording" : "all " + unit().count(written())),
                  "choose a place that stays with -o FILE"};
   }
   return {};
 }
-
-PerfDataWriter::PerfDataWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-PerfDataWriter::PerfDataWriter(PerfDataWriter&&) noexcept = default;
-PerfDataWriter& PerfDataWriter::operator=(PerfDataWriter&&) noexcept = default;
-PerfDataWriter::~PerfDataWriter() = default;
 
 Result<PerfDataWriter> PerfDataWriter::create(std::string path, RecordingDescription description) {
   CHECK(!description.events.empty());
   for (const EventGroup& group : description.groups) {
     CHECK(group.leader + std::uint64_t{group.members} <= description.events.size());
   }
-  auto impl = std::make_unique<Impl>(std::move(path), std::move(description));
-  if (auto created = impl->create(); !created) {
-    impl->closed_ = true;
-    return created.error();
+  PerfDataWriter writer(std::move(path), std::move(description));
+  if (auto begun = writer.begin_file(); !begun) {
+    writer.closed_ = true;
+    return begun.error();
   }
-  return PerfDataWriter{std::move(impl)};
+  return writer;
 }
 
-Result<void> PerfDataWriter::comm(const Comm& comm) { return impl_->comm(comm); }
-Result<void> PerfDataWriter::mmap(Mmap mmap) { return impl_->mmap(std::move(mmap)); }
-Result<void> PerfDataWriter::fork(const Fork& fork) { return impl_->task(RecordType::Fork, fork); }
-Result<void> PerfDataWriter::exit(const Exit& exit) {
-  return impl_->task(RecordType::Exit, {exit.pid, exit.parent_pid, exit.tid, exit.parent_tid, exit.time_ns});
+PerfDataWriter::~PerfDataWriter() {
+  if (file_.is_open() && !closed_) (void)flush();
 }
-Result<void> PerfDataWriter::lost(const Lost& lost) { return impl_->lost(lost); }
-Result<void> PerfDataWriter::sample(const session::Sample& sample) { return impl_->sample(sample); }
-Result<void> PerfDataWriter::kernel_record(Bytes record) { return impl_->kernel_record(record); }
-std::uint64_t PerfDataWriter::latest_ns() const { return impl_->latest_ns_; }
-Result<void> PerfDataWriter::branches(const TracePiece& piece, Bytes records) {
-  return impl_->branches(piece, records);
-}
-
-Result<void> PerfDataWriter::sharing(const ProcessPart& part, Bytes bytes) {
-  return impl_->part_of_process(perf::NoteBody::kSharing, part, bytes);
-}
-Result<void> PerfDataWriter::jit_map(const ProcessPart& part, Bytes bytes) {
-  return impl_->part_of_process(perf::NoteBody::kJitMap, part, bytes);
-}
-const AddressSpaces& PerfDataWriter::spaces() const { return impl_->spaces(); }
-Result<void> PerfDataWriter::round(std::uint64_t no_earlier_than_ns) { return impl_->round(no_earlier_than_ns); }
-Result<void> PerfDataWriter::flush() { return impl_->flush(); }
-Result<void> PerfDataWriter::close(const Summary& summary) { return impl_->close(summary); }
-std::uint64_t PerfDataWriter::bytes_if_closed(const Summary& summary) const { return impl_->bytes_if_closed(summary); }
-std::uint64_t PerfDataWriter::samples_written() const { return impl_->samples_written_; }
-std::uint64_t PerfDataWriter::bytes_written() const { return impl_->header_.data.end(); }
-std::uint64_t PerfDataWriter::branches_written() const { return impl_->branches_written_; }
-std::uint64_t PerfDataWriter::branches_seen() const { return impl_->branches_seen_; }
-const std::string& PerfDataWriter::path() const { return impl_->file_.path(); }
 
 }  // namespace zs::profile

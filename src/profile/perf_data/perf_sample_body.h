@@ -41,7 +41,7 @@ class SampleBody {
                              const std::function<void(std::uint64_t)>& is_code) const;
   void write_user_stack(ByteWriter& out, const session::Sample& sample, std::size_t room) const;
 
-  const RecordingDescription& description_;
+  RecordingDescription description_;
   std::uint64_t fields_;  // perf::sample_field
 };
 

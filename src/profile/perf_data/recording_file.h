@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/bytes.h"
 
@@ -19,8 +20,9 @@ class RecordingFile {
   };
 
   explicit RecordingFile(std::string path) : path_(std::move(path)) {}
-  RecordingFile(const RecordingFile&) = delete;
-  RecordingFile& operator=(const RecordingFile&) = delete;
+  RecordingFile(RecordingFile&& other) noexcept
+      : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), regular_(other.regular_) {}
+  RecordingFile& operator=(RecordingFile&&) = delete;
   ~RecordingFile();
 
   const std::string& path() const { return path_; }
