@@ -51,17 +51,17 @@ constexpr unsigned kLookedAt = 1 << 14;             // instructions in one such 
 constexpr std::uint64_t kBetweenBreaths = 1 << 20;  // instructions
 constexpr std::uint64_t kInterruptFlag = 1 << 9;
 
-}  // namespace
-
-class Pc::Impl : public InterruptSource,
-                 public ServiceHook,
-                 public CpuPins,
-                 public BiosHost,
-                 public SystemPins,
-                 public MonitorPins,
-                 public pmu::PmiSink {
+/// The PC with all that is on it.
+class Board final : public Pc,
+                    public InterruptSource,
+                    public ServiceHook,
+                    public CpuPins,
+                    public BiosHost,
+                    public SystemPins,
+                    public MonitorPins,
+                    public pmu::PmiSink {
  public:
-  Impl(PcConfig config, PhysicalMemory memory)
+  Board(PcConfig config, PhysicalMemory memory)
       : config_(std::move(config)),
         memory_(std::move(memory)),
         local_apic_(*this, clock_, pic_,
@@ -125,7 +125,7 @@ class Pc::Impl : public InterruptSource,
     local_apic_.enter_virtual_wire();
   }
 
-  void boot_disk(DiskImage disk, std::optional<DiskImage> second) {
+  void boot_disk(DiskImage disk, std::optional<DiskImage> second) override {
     disk_.emplace(std::move(disk));
     second_disk_ = std::move(second);
     if (disk_->kind() == DriveKind::HardDisk) {
@@ -144,7 +144,7 @@ class Pc::Impl : public InterruptSource,
     cpu_->memory_written(0, memory_.size());
   }
 
-  Result<void> boot_kernel(const MultibootInput& input) {
+  Result<void> boot_kernel(const MultibootInput& input) override {
     install_firmware();
     const auto kernel = is_linux_kernel(input.kernel) ? load_linux(input, memory_) : load_multiboot(input, memory_);
     if (!kernel) return kernel.error();
@@ -155,10 +155,9 @@ class Pc::Impl : public InterruptSource,
   }
 
   // ---- running
-  void attach_core(const uarch::CoreModel& model) { feed_.attach(model); }
-  std::uint64_t now_exactly() const { return clock_.now() + feed_.unreported_ticks(); }
-  void look_from_outside(std::vector<OutsidePmu> pmus) { feed_.look_from_outside(std::move(pmus)); }
-  PcStop run(std::uint64_t instructions) {
+  void attach_core(const uarch::CoreModel& model) override { feed_.attach(model); }
+  void look_from_outside(std::vector<OutsidePmu> pmus) override { feed_.look_from_outside(std::move(pmus)); }
+  PcStop run(std::uint64_t instructions) override {
     std::uint64_t passed = 0;  // towards the limit, without an instruction: exceptions whose handlers cannot begin
     for (;;) {
       if (ending_) return *ending_;
@@ -241,7 +240,7 @@ class Pc::Impl : public InterruptSource,
            !pmi_can_interrupt((cpu_->rflags() & kInterruptFlag) != 0);
   }
 
-  PcStop step() { return run(cpu_->retired() + 1); }
+  PcStop step() override { return run(cpu_->retired() + 1); }
 
   bool something_can_interrupt(bool interrupts_enabled) const {
     return cpu_->event_due() || (interrupts_enabled && feed_.next_deadline() != kNever) ||
@@ -260,6 +259,24 @@ class Pc::Impl : public InterruptSource,
     if (!ending_) ending_ = std::move(stop);
     cpu_->stop();
   }
+
+  // ---- what is seen of it
+  Vcpu& cpu() override { return *cpu_; }
+  PhysicalMemory& memory() override { return memory_; }
+  pmu::Pmu& pmu() override { return pmu_; }
+  const Vga& vga() const override { return vga_; }
+  std::vector<ScreenRow> screen() const override {
+    if (bios_ && bios_->draws()) return screen_rows(bios_->drawn_text(), bios_->columns());
+    return screen_rows(memory_, vga_.text_columns());
+  }
+  PortMap& ports() override { return ports_; }
+  bool rdmsr(std::uint32_t msr, std::uint64_t& value) override { return msrs_.rdmsr(msr, value); }
+  std::uint32_t local_apic_register(std::uint32_t offset) override { return local_apic_.read(offset); }
+  bool kernel_is_elf32() const override { return kernel_is_elf32_; }
+  const DiskImage* disk() const override { return disk_ ? &*disk_ : nullptr; }
+  const Clock& clock() const override { return clock_; }
+  std::uint64_t now() const override { return clock_.now() + feed_.unreported_ticks(); }
+  std::uint64_t retired() const override { return cpu_->retired(); }
 
   // ---- what the CPU asks
   std::optional<std::uint8_t> acknowledge() override { return local_apic_.acknowledge(); }
@@ -303,7 +320,7 @@ class Pc::Impl : public InterruptSource,
 
   // ---- what the BIOS asks
   void memory_written(std::uint64_t physical, std::uint64_t bytes) override { cpu_->memory_written(physical, bytes); }
-  std::uint64_t now() const override { return clock_.now(); }
+  std::uint64_t ticks() const override { return clock_.now(); }
   void pass_time(std::uint64_t ticks) override {
     clock_.advance(ticks);
     feed_.run_timers();
@@ -391,40 +408,13 @@ class Pc::Impl : public InterruptSource,
   std::uint64_t next_look_ = kBetweenLooks;
 };
 
+}  // namespace
+
 Result<std::unique_ptr<Pc>> Pc::make(PcConfig config) {
   auto memory = PhysicalMemory::make(config.memory_bytes);
   if (!memory) return memory.error();
   if (config.cpu == nullptr) config.cpu = &arch::default_cpu_model();
-  return std::unique_ptr<Pc>(new Pc(std::move(config), std::move(memory).value()));
+  return std::unique_ptr<Pc>(std::make_unique<Board>(std::move(config), std::move(memory).value()));
 }
-
-Pc::Pc(PcConfig config, PhysicalMemory memory) : impl_(std::make_unique<Impl>(std::move(config), std::move(memory))) {}
-Pc::~Pc() = default;
-
-void Pc::boot_disk(DiskImage disk, std::optional<DiskImage> second) {
-  impl_->boot_disk(std::move(disk), std::move(second));
-}
-Result<void> Pc::boot_kernel(const MultibootInput& input) { return impl_->boot_kernel(input); }
-void Pc::attach_core(const uarch::CoreModel& model) { impl_->attach_core(model); }
-void Pc::look_from_outside(std::vector<OutsidePmu> pmus) { impl_->look_from_outside(std::move(pmus)); }
-PcStop Pc::run(std::uint64_t instructions) { return impl_->run(instructions); }
-PcStop Pc::step() { return impl_->step(); }
-Vcpu& Pc::cpu() { return *impl_->cpu_; }
-PhysicalMemory& Pc::memory() { return impl_->memory_; }
-pmu::Pmu& Pc::pmu() { return impl_->pmu_; }
-const Vga& Pc::vga() const { return impl_->vga_; }
-std::vector<ScreenRow> Pc::screen() const {
-  const auto& bios = impl_->bios_;
-  if (bios && bios->draws()) return screen_rows(bios->drawn_text(), bios->columns());
-  return screen_rows(impl_->memory_, impl_->vga_.text_columns());
-}
-bool Pc::rdmsr(std::uint32_t msr, std::uint64_t& value) { return impl_->msrs_.rdmsr(msr, value); }
-std::uint32_t Pc::local_apic_register(std::uint32_t offset) { return impl_->local_apic_.read(offset); }
-PortMap& Pc::ports() { return impl_->ports_; }
-const DiskImage* Pc::disk() const { return impl_->disk_ ? &*impl_->disk_ : nullptr; }
-bool Pc::kernel_is_elf32() const { return impl_->kernel_is_elf32_; }
-const Clock& Pc::clock() const { return impl_->clock_; }
-std::uint64_t Pc::now() const { return impl_->now_exactly(); }
-std::uint64_t Pc::retired() const { return impl_->cpu_->retired(); }
 
 }  // namespace zs::machine

@@ -75,50 +75,43 @@ struct PcStop {
 class Pc {
  public:
   static Result<std::unique_ptr<Pc>> make(PcConfig config);
-  ~Pc();
-  Pc(const Pc&) = delete;
-  Pc& operator=(const Pc&) = delete;
+  virtual ~Pc() = default;
 
   /// Loads what the image boots (its sector at 0000:7C00, or what a CD says) and stands there, as a BIOS leaves it.
   /// second  the IDE channel's other disk, which only software with a driver sees; `disk` is a hard disk then
-  void boot_disk(DiskImage disk, std::optional<DiskImage> second = {});
+  virtual void boot_disk(DiskImage disk, std::optional<DiskImage> second = {}) = 0;
   /// Loads the kernel and stands at its entry.
-  Result<void> boot_kernel(const MultibootInput& input);
+  virtual Result<void> boot_kernel(const MultibootInput& input) = 0;
 
   /// From here on instructions go through a core of that model: caches, translations, branch prediction and cycles.
-  void attach_core(const uarch::CoreModel& model);
+  virtual void attach_core(const uarch::CoreModel& model) = 0;
 
   /// From here on these PMUs see what the guest's sees, which changes nothing for the guest; until the next call.
-  void look_from_outside(std::vector<OutsidePmu> pmus);
+  virtual void look_from_outside(std::vector<OutsidePmu> pmus) = 0;
 
   /// Runs until something ends it, at the latest when `instructions` have retired in all.
-  PcStop run(std::uint64_t instructions);
+  virtual PcStop run(std::uint64_t instructions) = 0;
   /// One instruction or one delivered event. returns Limit if nothing else ended it
-  PcStop step();
+  virtual PcStop step() = 0;
 
-  Vcpu& cpu();
-  PhysicalMemory& memory();
-  pmu::Pmu& pmu();
-  const Vga& vga() const;
+  virtual Vcpu& cpu() = 0;
+  virtual PhysicalMemory& memory() = 0;
+  virtual pmu::Pmu& pmu() = 0;
+  virtual const Vga& vga() const = 0;
   /// What the screen shows of text: that of the text memory, or in graphics modes what the BIOS was asked to write.
-  std::vector<ScreenRow> screen() const;
-  PortMap& ports();
+  virtual std::vector<ScreenRow> screen() const = 0;
+  virtual PortMap& ports() = 0;
   /// As RDMSR finds it. returns false where that raises #GP(0)
-  bool rdmsr(std::uint32_t msr, std::uint64_t& value);
-  std::uint32_t local_apic_register(std::uint32_t offset);
+  virtual bool rdmsr(std::uint32_t msr, std::uint64_t& value) = 0;
+  virtual std::uint32_t local_apic_register(std::uint32_t offset) = 0;
   /// Whether the kernel is an ELF file of 32 bits.
-  bool kernel_is_elf32() const;
+  virtual bool kernel_is_elf32() const = 0;
   /// What INT 13H serves; null with a kernel.
-  const DiskImage* disk() const;
-  const Clock& clock() const;
+  virtual const DiskImage* disk() const = 0;
+  virtual const Clock& clock() const = 0;
   /// What the clock says, and what has retired since it moved.
-  std::uint64_t now() const;
-  std::uint64_t retired() const;
-
- private:
-  explicit Pc(PcConfig config, PhysicalMemory memory);
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  virtual std::uint64_t now() const = 0;
+  virtual std::uint64_t retired() const = 0;
 };
 
 }  // namespace zs::machine

@@ -64,7 +64,7 @@ class BiosHost {
   /// A service wrote this range.
   virtual void memory_written(std::uint64_t physical, std::uint64_t bytes) = 0;
   /// The clock (machine/clock.h), and that the service took so many ticks of it.
-  virtual std::uint64_t now() const = 0;
+  virtual std::uint64_t ticks() const = 0;
   virtual void pass_time(std::uint64_t ticks) = 0;
   virtual bool a20() const = 0;
   virtual void set_a20(bool open) = 0;

@@ -47,7 +47,7 @@ struct Host : BiosHost {
     CHECK(bytes <= kLeastMemory && physical <= kLeastMemory - bytes, physical, bytes);
     writes.emplace_back(physical, bytes);
   }
-  std::uint64_t now() const override { return clock.now(); }
+  std::uint64_t ticks() const override { return clock.now(); }
   void pass_time(std::uint64_t ticks) override { clock.advance(ticks); }
   bool a20() const override { return open; }
   void set_a20(bool on) override { open = on; }

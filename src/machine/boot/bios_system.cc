@@ -141,7 +141,7 @@ void Bios::count_tick() {
 /// The counter, brought up to the clock: with interrupts off it would stand.
 std::uint32_t Bios::ticks() {
   const auto counted = memory_.load<std::uint32_t>(kTicks);
-  const std::uint64_t passed = periods_passed(host_.now()) - tick_base_;
+  const std::uint64_t passed = periods_passed(host_.ticks()) - tick_base_;
   if (passed <= counted || passed >= kTicksOfADay) return counted;
   memory_.store<std::uint32_t>(kTicks, static_cast<std::uint32_t>(passed));
   constexpr std::uint8_t kReadRequests = 0x0A;
@@ -171,7 +171,7 @@ void Bios::time(BiosCall& call) {
     case 0x01: {
       const std::uint32_t set = std::uint32_t{call.cx()} << 16 | call.dx();
       memory_.store<std::uint32_t>(kTicks, set);
-      tick_base_ = periods_passed(host_.now()) - set;
+      tick_base_ = periods_passed(host_.ticks()) - set;
       memory_.store<std::uint8_t>(kMidnight, 0);
       return;
     }

@@ -32,7 +32,7 @@ std::vector<std::byte> image(std::size_t bytes) {
 
 struct Host : BiosHost {
   void memory_written(std::uint64_t, std::uint64_t bytes) override { written += bytes; }
-  std::uint64_t now() const override { return clock.now(); }
+  std::uint64_t ticks() const override { return clock.now(); }
   void pass_time(std::uint64_t ticks) override { clock.advance(ticks); }
   bool a20() const override { return open; }
   void set_a20(bool on) override { open = on; }

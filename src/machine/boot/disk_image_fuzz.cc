@@ -27,7 +27,7 @@ struct Host : BiosHost {
   void memory_written(std::uint64_t physical, std::uint64_t bytes) override {
     CHECK(bytes <= kLeastMemory && physical <= kLeastMemory - bytes, physical, bytes);
   }
-  std::uint64_t now() const override { return 0; }
+  std::uint64_t ticks() const override { return 0; }
   void pass_time(std::uint64_t) override {}
   bool a20() const override { return true; }
   void set_a20(bool) override {}

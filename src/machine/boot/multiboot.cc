@@ -1,8 +1,10 @@
 #include "machine/boot/multiboot.h"
 
+#include <elf.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <optional>
 
@@ -45,44 +47,9 @@ struct Info {
 };
 static_assert(WireLayout<Info> && sizeof(Info) == 88);
 
-struct MapEntry {
-  std::uint32_t size;  // of what follows
-  std::uint32_t base_low, base_high, length_low, length_high, type;
-};
-static_assert(WireLayout<MapEntry> && sizeof(MapEntry) == 24);
-
 struct ModuleEntry {
   std::uint32_t start, end, string, reserved;
 };
-
-struct Elf32Header {
-  std::uint8_t ident[16];
-  std::uint16_t type, machine;
-  std::uint32_t version, entry, program_headers, section_headers, flags;
-  std::uint16_t header_bytes, program_header_bytes, program_header_count, section_header_bytes, section_count, names;
-};
-static_assert(WireLayout<Elf32Header> && sizeof(Elf32Header) == 52);
-struct Elf64Header {
-  std::uint8_t ident[16];
-  std::uint16_t type, machine;
-  std::uint32_t version;
-  std::uint64_t entry, program_headers, section_headers;
-  std::uint32_t flags;
-  std::uint16_t header_bytes, program_header_bytes, program_header_count, section_header_bytes, section_count, names;
-};
-static_assert(WireLayout<Elf64Header> && sizeof(Elf64Header) == 64);
-struct Elf32Segment {
-  std::uint32_t type, offset, virtual_address, physical_address, file_bytes, memory_bytes, flags, alignment;
-};
-static_assert(WireLayout<Elf32Segment> && sizeof(Elf32Segment) == 32);
-struct Elf64Segment {
-  std::uint32_t type, flags;
-  std::uint64_t offset, virtual_address, physical_address, file_bytes, memory_bytes, alignment;
-};
-static_assert(WireLayout<Elf64Segment> && sizeof(Elf64Segment) == 56);
-
-constexpr std::uint32_t kLoadSegment = 1;
-constexpr std::uint16_t kExecutable = 2, kMachine386 = 3, kMachineX8664 = 62;
 
 /// Where the loader puts what it tells the kernel: the end of low memory.
 constexpr std::uint64_t kInfoArea = 0x90000, kInfoEnd = 0x9F000;
@@ -101,29 +68,28 @@ Result<Image> read_elf(Bytes file, const std::string& name, std::uint16_t machin
   ByteReader in(file, name);
   const auto header = in.read<ElfHeader>();
   if (!in.ok()) return in.error("ELF header");
-  if (header.type != kExecutable || header.machine != machine) {
+  if (header.e_type != ET_EXEC || header.e_machine != machine) {
     return Error{fmt::format("{}: at 0x10: ELF type {}, machine {}: an executable (2) for {} is needed", name,
-                             header.type, header.machine, machine == kMachine386 ? "i386 (3)" : "x86-64 (62)"),
+                             header.e_type, header.e_machine, machine == EM_386 ? "i386 (3)" : "x86-64 (62)"),
                  "a kernel is linked to fixed addresses: ld -m elf_i386 (or elf_x86_64), without -pie"};
   }
-  if (header.program_header_bytes != sizeof(ElfSegment)) {
-    return Error{fmt::format("{}: program headers have {} bytes, {} are needed", name, header.program_header_bytes,
-                             sizeof(ElfSegment)),
-                 ""};
+  if (header.e_phentsize != sizeof(ElfSegment)) {
+    return Error{
+        fmt::format("{}: program headers have {} bytes, {} are needed", name, header.e_phentsize, sizeof(ElfSegment)),
+        ""};
   }
-  Image image{.entry = header.entry};
-  in.seek(header.program_headers);
-  const auto segments = in.read_array<ElfSegment>(header.program_header_count);
+  Image image{.entry = header.e_entry};
+  in.seek(header.e_phoff);
+  const auto segments = in.read_array<ElfSegment>(header.e_phnum);
   if (!in.ok()) return in.error("program header table");
   for (const ElfSegment& segment : segments) {
-    if (segment.type != kLoadSegment || segment.memory_bytes == 0) continue;
-    if (segment.file_bytes > segment.memory_bytes) {
-      return Error{fmt::format("{}: a segment has {} bytes in the file but {} in memory", name, segment.file_bytes,
-                               segment.memory_bytes),
+    if (segment.p_type != PT_LOAD || segment.p_memsz == 0) continue;
+    if (segment.p_filesz > segment.p_memsz) {
+      return Error{fmt::format("{}: a segment has {} bytes in the file but {} in memory", name, segment.p_filesz,
+                               segment.p_memsz),
                    ""};
     }
-    image.segments.push_back(
-        {segment.offset, segment.virtual_address, segment.physical_address, segment.file_bytes, segment.memory_bytes});
+    image.segments.push_back({segment.p_offset, segment.p_vaddr, segment.p_paddr, segment.p_filesz, segment.p_memsz});
   }
   if (image.segments.empty()) return Error{name + ": has no segment to load", ""};
   // The entry is where execution starts without paging: at its physical place.
@@ -177,29 +143,6 @@ Result<Image> read_flat(Bytes file, const FoundHeader& found, const std::string&
   return image;
 }
 
-/// Fills the information area from its start, strings and tables one after the other.
-class InfoArea {
- public:
-  explicit InfoArea(PhysicalMemory& memory) : memory_(memory) {}
-  /// returns the address; 0, and then ok() is false, if there is no room
-  std::uint32_t put(Bytes bytes) {
-    const std::uint64_t at = align_up(next_, 8);
-    if (bytes.size() > kInfoEnd - at || !memory_.write(at, bytes)) {
-      ok_ = false;
-      return 0;
-    }
-    next_ = at + bytes.size();
-    return static_cast<std::uint32_t>(at);
-  }
-  std::uint32_t put(const std::string& text) { return put(std::as_bytes(std::span(text.c_str(), text.size() + 1))); }
-  bool ok() const { return ok_; }
-
- private:
-  PhysicalMemory& memory_;
-  std::uint64_t next_ = kInfoArea + sizeof(Info);
-  bool ok_ = true;
-};
-
 /// Whole pages behind the kernel.
 Result<std::vector<LoadedModule>> load_modules(const std::vector<MultibootModule>& modules, std::uint64_t behind,
                                                PhysicalMemory& memory) {
@@ -227,33 +170,43 @@ std::vector<MapRange> ranges(const PhysicalMemory& memory) {
   return all;
 }
 
-/// returns whether there was room
-bool put_info(const MultibootInput& input, std::uint32_t upper_kib, const std::vector<LoadedModule>& modules,
-              PhysicalMemory& memory) {
-  InfoArea area(memory);
+/// What stands at kInfoArea: the head, then strings and tables one after the other.
+std::vector<std::byte> multiboot_info(const std::string& command_line, std::uint32_t upper_kib,
+                                      const std::vector<MapRange>& ranges, const std::vector<LoadedModule>& modules) {
   Info info{.flags = kHasMemory | kHasCommandLine | kHasMap | kHasLoader};
+  ByteWriter out;
+  out.write(info);
+  const auto put = [&out](Bytes bytes) {
+    out.align(8);
+    const auto at = static_cast<std::uint32_t>(kInfoArea + out.size());
+    out.write_bytes(bytes);
+    return at;
+  };
+  const auto put_text = [&put](const std::string& text) {
+    return put(std::as_bytes(std::span(text.c_str(), text.size() + 1)));
+  };
   info.lower_kib = kLowMemoryKiB;
   info.upper_kib = upper_kib;
-  info.command_line = area.put(input.command_line);
-  std::vector<MapEntry> map;
-  for (const MapRange& range : ranges(memory)) {
-    const auto low = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
-    map.push_back({sizeof(MapEntry) - 4, low(range.base), low(range.base >> 32), low(range.length),
-                   low(range.length >> 32), range.type});
+  info.command_line = put_text(command_line);
+  ByteWriter map;
+  for (const MapRange& range : ranges) {
+    constexpr std::uint32_t kEntryBytes = offsetof(MapRange, reserved);
+    map.write(kEntryBytes);
+    map.write_bytes(std::as_bytes(std::span(&range, 1)).first(kEntryBytes));
   }
-  info.map_bytes = static_cast<std::uint32_t>(map.size() * sizeof(MapEntry));
-  info.map = area.put(std::as_bytes(std::span(map)));
-  info.loader_name = area.put(std::string("zeroskid"));
+  info.map_bytes = static_cast<std::uint32_t>(map.size());
+  info.map = put(map.bytes());
+  info.loader_name = put_text("zeroskid");
   std::vector<ModuleEntry> entries;
   entries.reserve(modules.size());
-  for (const LoadedModule& m : modules) entries.push_back({m.start, m.end, area.put(m.command_line), 0});
+  for (const LoadedModule& m : modules) entries.push_back({m.start, m.end, put_text(m.command_line), 0});
   if (!entries.empty()) {
     info.flags |= kHasModules;
     info.module_count = static_cast<std::uint32_t>(entries.size());
-    info.modules = area.put(std::as_bytes(std::span(entries)));
+    info.modules = put(std::as_bytes(std::span(entries)));
   }
-  memory.store(kInfoArea, info);
-  return area.ok();
+  out.patch(0, info);
+  return out.release();
 }
 
 }  // namespace
@@ -262,10 +215,7 @@ Result<LoadedKernel> load_multiboot(const MultibootInput& input, PhysicalMemory&
   const std::string& name = input.kernel_name;
   const Bytes file = input.kernel;
   const auto found = find_header(file);
-  const bool elf = file.size() >= 5 && std::memcmp(file.data(),
-                                                   "\x7F"
-                                                   "ELF",
-                                                   4) == 0;
+  const bool elf = file.size() > EI_CLASS && std::memcmp(file.data(), ELFMAG, SELFMAG) == 0;
   const auto second = found ? Result<std::optional<Multiboot2Header>>(std::nullopt) : find_multiboot2(file, name);
   if (!second) return second.error();
   if (!elf && !found && !*second) {
@@ -287,9 +237,9 @@ Result<LoadedKernel> load_multiboot(const MultibootInput& input, PhysicalMemory&
             {.header_address = at.header, .load_address = at.load, .load_end = at.load_end, .bss_end = at.bss_end}};
   }
   Result<Image> image = flat ? read_flat(file, *flat, name)
-                        : file.size() > 4 && file[4] == std::byte{2}
-                            ? read_elf<Elf64Header, Elf64Segment>(file, name, kMachineX8664)
-                            : read_elf<Elf32Header, Elf32Segment>(file, name, kMachine386);
+                        : file.size() > EI_CLASS && file[EI_CLASS] == std::byte{ELFCLASS64}
+                            ? read_elf<Elf64_Ehdr, Elf64_Phdr>(file, name, EM_X86_64)
+                            : read_elf<Elf32_Ehdr, Elf32_Phdr>(file, name, EM_386);
   if (!image) return image.error();
   if (*second && (*second)->entry) image->entry = *(*second)->entry;
 
@@ -323,25 +273,19 @@ Result<LoadedKernel> load_multiboot(const MultibootInput& input, PhysicalMemory&
                  ""};
   }
   LoadedKernel loaded{.entry = static_cast<std::uint32_t>(image->entry)};
-  loaded.elf32 = elf && file[4] == std::byte{1};
+  loaded.elf32 = elf && file[EI_CLASS] == std::byte{ELFCLASS32};
   const auto pvh = found || *second ? std::nullopt : pvh_entry(file);
   if (!found && !*second && !pvh) return loaded;
 
   const auto upper_kib = static_cast<std::uint32_t>((memory.size() - (1 << 20)) >> 10);
   const auto modules = load_modules(input.modules, kernel_end, memory);
   if (!modules) return modules.error();
-  bool fits = true;
-  if (pvh) {
-    loaded.entry = *pvh;
-    const auto info = pvh_info(kInfoArea, input.command_line, ranges(memory), *modules);
-    fits = info.size() <= kInfoEnd - kInfoArea && memory.write(kInfoArea, info);
-  } else if (found) {
-    fits = put_info(input, upper_kib, *modules, memory);
-  } else {
-    const auto info = multiboot2_info(input.command_line, upper_kib, ranges(memory), *modules);
-    fits = info.size() <= kInfoEnd - kInfoArea && memory.write(kInfoArea, info);
-  }
-  if (!fits) {
+  if (pvh) loaded.entry = *pvh;
+  const std::vector<std::byte> info = pvh ? pvh_info(kInfoArea, input.command_line, ranges(memory), *modules)
+                                      : found
+                                          ? multiboot_info(input.command_line, upper_kib, ranges(memory), *modules)
+                                          : multiboot2_info(input.command_line, upper_kib, ranges(memory), *modules);
+  if (info.size() > kInfoEnd - kInfoArea || !memory.write(kInfoArea, info)) {
     return Error{"the command lines of kernel and modules have no room: 60 KiB are there", "shorten --append"};
   }
   loaded.magic = pvh ? 0 : found ? kLoaderMagic : kMultiboot2Magic;

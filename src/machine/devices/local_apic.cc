@@ -270,16 +270,9 @@ void LocalApic::send(std::uint32_t low, std::uint32_t destination) {
 }
 
 bool LocalApic::read_register(std::uint32_t index, std::uint32_t& value) {
-  if (index >= kIsr && index < kIsr + 8) {
-    value = isr_.word(index - kIsr);
-    return true;
-  }
-  if (index >= kTmr && index < kTmr + 8) {
-    value = tmr_.word(index - kTmr);
-    return true;
-  }
-  if (index >= kIrr && index < kIrr + 8) {
-    value = irr_.word(index - kIrr);
+  for (const auto& [first, set] : {std::pair{kIsr, &isr_}, {kTmr, &tmr_}, {kIrr, &irr_}}) {
+    if (index < first || index >= first + 8u) continue;
+    value = set->word(index - first);
     return true;
   }
   if (index >= kLvtTimer && index <= kLvtError) {

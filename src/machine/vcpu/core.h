@@ -261,6 +261,8 @@ struct Core {
   void probe_system_store(std::uint64_t linear, unsigned bytes, bool user = false);
   void probe_linear_store(std::uint64_t linear, unsigned bytes, bool user, std::uint64_t mask);
   /// mask  linear_mask or system_mask: where the address space of this access wraps round
+  template <typename Part>
+  void each_page(std::uint64_t linear, unsigned bytes, AccessKind kind, bool user, std::uint64_t mask, Part part);
   void linear_read(std::uint64_t linear, void* into, unsigned bytes, bool user, std::uint64_t mask);
   void linear_write(std::uint64_t linear, const void* from, unsigned bytes, bool user, std::uint64_t mask);
   void physical_read(std::uint64_t physical, void* into, unsigned bytes);

@@ -21,6 +21,7 @@ void check_target(const Core& c, const Segment& cs, U64 ip) {
 
 /// A code segment that a direct JMP or CALL may name.
 Segment direct_code(Core& c, Core::Descriptor& d, U16 selector) {
+  if ((d.type() & 8) == 0) selector_fault(kGeneralProtection, selector);
   const bool conforming = (d.type() & 4) != 0;
   if (conforming ? d.dpl() > c.cpl : ((selector & 3u) > c.cpl || d.dpl() != c.cpl))
     selector_fault(kGeneralProtection, selector);
@@ -83,7 +84,6 @@ void far_jump(Core& c, U16 selector, U64 ip) {
   if ((selector & 0xFFFC) == 0) raise_gp();
   Core::Descriptor d = c.read_descriptor(selector);
   if (d.code_or_data()) {
-    if ((d.type() & 8) == 0) selector_fault(kGeneralProtection, selector);
     const Segment cs = direct_code(c, d, selector);
     check_target(c, cs, ip);
     c.set_accessed(d);
@@ -115,7 +115,6 @@ void far_call(Core& c, U16 selector, U64 ip, unsigned slot) {
   if ((selector & 0xFFFC) == 0) raise_gp();
   Core::Descriptor d = c.read_descriptor(selector);
   if (d.code_or_data()) {
-    if ((d.type() & 8) == 0) selector_fault(kGeneralProtection, selector);
     const Segment cs = direct_code(c, d, selector);
     Frame frame(c, c.segments[kSs], c.regs[kRsp], slot, c.cpl == 3, c.code64, 0);
     frame.push(old_cs.selector);
@@ -200,6 +199,36 @@ void set_outer_stack(Core& c, const Segment& ss, U64 sp, bool to64) {
   c.regs[kRsp] = mask == 0xFFFF ? (c.regs[kRsp] & ~mask) | (sp & mask) : sp & mask;
 }
 
+/// How many values of how many bytes a return takes from the stack, before those of an outer ring's stack; what it
+/// releases besides, on both; and whether it takes the stack pointer from there whatever the ring.
+struct Popped {
+  unsigned popped = 0, slot = 0;
+  U64 release = 0;
+  bool stack_too = false;
+};
+
+void return_to(Core& c, U16 selector, U64 ip, const Popped& from) {
+  Core::Descriptor d;
+  const Segment cs = return_code(c, selector, d);
+  const unsigned level = selector & 3u, old_cpl = c.cpl;
+  if (level == old_cpl && !from.stack_too) {
+    check_target(c, cs, ip);
+    c.set_accessed(d);
+    c.set_stack_pointer(c.regs[kRsp] + from.popped * from.slot + from.release);
+  } else {
+    const U64 sp = stack_slot(c, from.popped, from.slot, from.release);
+    const auto ss_selector = static_cast<U16>(stack_slot(c, from.popped + 1, from.slot, from.release));
+    const bool to64 = c.long_mode && cs.long_code();
+    const Segment ss = return_stack(c, ss_selector, level, to64);
+    check_target(c, cs, ip);
+    c.set_accessed(d);
+    set_outer_stack(c, ss, sp + from.release, to64);
+  }
+  c.set_code_segment(cs, level);
+  if (level != old_cpl) c.drop_inaccessible_segments();
+  c.next_ip = ip;
+}
+
 void far_return(Core& c, const Insn& i) {
   const unsigned slot = i.bytes;
   const U64 ip = stack_slot(c, 0, slot);
@@ -210,27 +239,7 @@ void far_return(Core& c, const Insn& i) {
     c.set_stack_pointer(c.regs[kRsp] + 2 * slot + release);
     return real_jump(c, selector, ip);
   }
-  Core::Descriptor d;
-  const Segment cs = return_code(c, selector, d);
-  const unsigned level = selector & 3u;
-  if (level == c.cpl) {
-    check_target(c, cs, ip);
-    c.set_accessed(d);
-    c.set_stack_pointer(c.regs[kRsp] + 2 * slot + release);
-    c.set_code_segment(cs, level);
-    c.next_ip = ip;
-    return;
-  }
-  const U64 sp = stack_slot(c, 2, slot, release);
-  const auto ss_selector = static_cast<U16>(stack_slot(c, 3, slot, release));
-  const bool to64 = c.long_mode && cs.long_code();
-  const Segment ss = return_stack(c, ss_selector, level, to64);
-  check_target(c, cs, ip);
-  c.set_accessed(d);
-  set_outer_stack(c, ss, sp + release, to64);
-  c.set_code_segment(cs, level);
-  c.drop_inaccessible_segments();
-  c.next_ip = ip;
+  return_to(c, selector, ip, {.popped = 2, .slot = slot, .release = release});
 }
 
 // ---- IRET
@@ -280,27 +289,8 @@ void iret(Core& c, const Insn& i) {
     return return_flags(c, flags, slot, c.cpl);
   }
   if (slot == 4 && !c.long_mode && (flags & flag::vm) != 0 && c.cpl == 0) return iret_to_virtual8086(c, ip, flags);
-  Core::Descriptor d;
-  const Segment cs = return_code(c, selector, d);
-  const unsigned level = selector & 3u, old_cpl = c.cpl;
-  if (level == old_cpl && !c.code64) {
-    check_target(c, cs, ip);
-    c.set_accessed(d);
-    c.set_stack_pointer(c.regs[kRsp] + 3 * slot);
-    c.set_code_segment(cs, level);
-  } else {
-    // 64-bit mode pops the stack pointer whatever the level.
-    const U64 sp = stack_slot(c, 3, slot);
-    const auto ss_selector = static_cast<U16>(stack_slot(c, 4, slot));
-    const bool to64 = c.long_mode && cs.long_code();
-    const Segment ss = return_stack(c, ss_selector, level, to64);
-    check_target(c, cs, ip);
-    c.set_accessed(d);
-    set_outer_stack(c, ss, sp, to64);
-    c.set_code_segment(cs, level);
-    if (level != old_cpl) c.drop_inaccessible_segments();
-  }
-  c.next_ip = ip;
+  const unsigned old_cpl = c.cpl;
+  return_to(c, selector, ip, {.popped = 3, .slot = slot, .release = 0, .stack_too = c.code64});
   return_flags(c, flags, slot, old_cpl);
 }
 

@@ -135,32 +135,34 @@ void copy_words(void* to, const void* from, unsigned bytes) {
 
 }  // namespace
 
-/// Both pages of a crossing access are translated before a byte moves.
+/// part(entry, address, count) for the one or two pages of an access, of which both are translated before a byte moves.
+template <typename Part>
+void Core::each_page(std::uint64_t linear, unsigned bytes, AccessKind kind, bool user, std::uint64_t mask, Part part) {
+  const auto first = static_cast<unsigned>(std::min<std::uint64_t>(bytes, kPageBytes - (linear & kPageOffset)));
+  const std::uint64_t next = (linear + first) & mask;
+  if (first != bytes) {
+    translate(linear, kind, user);
+    translate(next, kind, user);
+  }
+  part(translate(linear, kind, user), linear, first);
+  if (first != bytes) part(translate(next, kind, user), next, bytes - first);
+}
+
 void Core::linear_read(std::uint64_t linear, void* into, unsigned bytes, bool user, std::uint64_t mask) {
   auto* out = static_cast<char*>(into);
-  const auto first = static_cast<unsigned>(std::min<std::uint64_t>(bytes, kPageBytes - (linear & kPageOffset)));
-  const auto part = [&](std::uint64_t at, unsigned count) {
-    TlbEntry& entry = translate(at, AccessKind::Read, user);
+  each_page(linear, bytes, AccessKind::Read, user, mask, [&](const TlbEntry& entry, std::uint64_t at, unsigned count) {
     if (entry.memory) {
       copy_words(out, reinterpret_cast<const void*>(entry.addend + at), count);
     } else {
       physical_read(entry.physical | (at & kPageOffset), out, count);
     }
     out += count;
-  };
-  if (first != bytes) {
-    translate(linear, AccessKind::Read, user);
-    translate((linear + first) & mask, AccessKind::Read, user);
-  }
-  part(linear, first);
-  if (first != bytes) part((linear + first) & mask, bytes - first);
+  });
 }
 
 void Core::linear_write(std::uint64_t linear, const void* from, unsigned bytes, bool user, std::uint64_t mask) {
   const auto* in = static_cast<const char*>(from);
-  const auto first = static_cast<unsigned>(std::min<std::uint64_t>(bytes, kPageBytes - (linear & kPageOffset)));
-  const auto part = [&](std::uint64_t at, unsigned count) {
-    TlbEntry& entry = translate(at, AccessKind::Write, user);
+  each_page(linear, bytes, AccessKind::Write, user, mask, [&](const TlbEntry& entry, std::uint64_t at, unsigned count) {
     const std::uint64_t physical = entry.physical | (at & kPageOffset);
     if (entry.memory && !entry.rom) {
       copy_words(reinterpret_cast<void*>(entry.addend + at), in, count);
@@ -169,16 +171,25 @@ void Core::linear_write(std::uint64_t linear, const void* from, unsigned bytes, 
       physical_write(physical, in, count);
     }
     in += count;
-  };
-  if (first != bytes) {
-    translate(linear, AccessKind::Write, user);
-    translate((linear + first) & mask, AccessKind::Write, user);
-  }
-  part(linear, first);
-  if (first != bytes) part((linear + first) & mask, bytes - first);
+  });
 }
 
-/// Within one page. Devices are asked in naturally sized pieces.
+namespace {
+
+/// take(physical, size) of the naturally sized pieces that devices are asked in.
+template <typename Take>
+void each_piece(std::uint64_t physical, unsigned bytes, Take take) {
+  while (bytes != 0) {
+    unsigned size = 8;
+    while (size > bytes || (physical & (size - 1)) != 0) size /= 2;
+    take(physical, size);
+    physical += size, bytes -= size;
+  }
+}
+
+}  // namespace
+
+/// Within one page.
 void Core::physical_read(std::uint64_t physical, void* into, unsigned bytes) {
   const Bus::Page page = bus.page(physical & kPageMask);
   if (page.bytes != nullptr) {
@@ -187,13 +198,11 @@ void Core::physical_read(std::uint64_t physical, void* into, unsigned bytes) {
   }
   flush_reports();
   auto* out = static_cast<char*>(into);
-  while (bytes != 0) {
-    unsigned size = 8;
-    while (size > bytes || (physical & (size - 1)) != 0) size /= 2;
-    const std::uint64_t value = bus.read(physical, size);
+  each_piece(physical, bytes, [&](std::uint64_t at, unsigned size) {
+    const std::uint64_t value = bus.read(at, size);
     std::memcpy(out, &value, size);
-    out += size, physical += size, bytes -= size;
-  }
+    out += size;
+  });
 }
 
 void Core::physical_write(std::uint64_t physical, const void* from, unsigned bytes) {
@@ -205,17 +214,13 @@ void Core::physical_write(std::uint64_t physical, const void* from, unsigned byt
   }
   flush_reports();
   const auto* in = static_cast<const char*>(from);
-  const std::uint64_t start = physical;
-  const unsigned total = bytes;
-  while (bytes != 0) {
-    unsigned size = 8;
-    while (size > bytes || (physical & (size - 1)) != 0) size /= 2;
+  each_piece(physical, bytes, [&](std::uint64_t at, unsigned size) {
     std::uint64_t value = 0;
     std::memcpy(&value, in, size);
-    bus.write(physical, size, value);
-    in += size, physical += size, bytes -= size;
-  }
-  code_written(start, total);
+    bus.write(at, size, value);
+    in += size;
+  });
+  code_written(physical, bytes);
 }
 
 std::uint64_t Core::physical_load(std::uint64_t physical, unsigned bytes) {

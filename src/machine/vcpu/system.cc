@@ -270,26 +270,17 @@ void store_table(Core& c, const Insn& i) {
 void need_protected(const Core& c) {
   if (c.real_addressing()) raise_ud();
 }
-U16 selector_operand(Core& c, const Insn& i) { return read_operand<U16>(c, i, i.dst, i.to_memory); }
-void lldt(Core& c, const Insn& i) {
+template <void (Core::*Load)(std::uint16_t)>
+void load_selector(Core& c, const Insn& i) {
   need_protected(c);
   require_ring0(c);
-  c.load_ldt(selector_operand(c, i));
+  (c.*Load)(read_operand<U16>(c, i, i.dst, i.to_memory));
 }
-void ltr(Core& c, const Insn& i) {
-  need_protected(c);
-  require_ring0(c);
-  c.load_tr(selector_operand(c, i));
-}
-void sldt(Core& c, const Insn& i) {
+template <Seg Which>
+void store_selector(Core& c, const Insn& i) {
   need_protected(c);
   check_umip(c);
-  store_word(c, i, c.segments[kLdtr].selector);
-}
-void str(Core& c, const Insn& i) {
-  need_protected(c);
-  check_umip(c);
-  store_word(c, i, c.segments[kTr].selector);
+  store_word(c, i, c.segments[Which].selector);
 }
 
 // ---- MSRs, CPUID, time
@@ -428,8 +419,8 @@ constexpr LowerRow kSystemRows[] = {
     {ZYDIS_MNEMONIC_LMSW, run_system<lmsw>}, {ZYDIS_MNEMONIC_SMSW, run_system<smsw>}, {ZYDIS_MNEMONIC_CLTS, run_system<clts>},
     {ZYDIS_MNEMONIC_LGDT, plain<load_table<&Core::gdtr>>}, {ZYDIS_MNEMONIC_LIDT, plain<load_table<&Core::idtr>>},
     {ZYDIS_MNEMONIC_SGDT, plain<store_table<&Core::gdtr>>}, {ZYDIS_MNEMONIC_SIDT, plain<store_table<&Core::idtr>>},
-    {ZYDIS_MNEMONIC_LLDT, run_system<lldt>}, {ZYDIS_MNEMONIC_LTR, run_system<ltr>},
-    {ZYDIS_MNEMONIC_SLDT, run_system<sldt>}, {ZYDIS_MNEMONIC_STR, run_system<str>},
+    {ZYDIS_MNEMONIC_LLDT, run_system<load_selector<&Core::load_ldt>>}, {ZYDIS_MNEMONIC_LTR, run_system<load_selector<&Core::load_tr>>},
+    {ZYDIS_MNEMONIC_SLDT, run_system<store_selector<kLdtr>>}, {ZYDIS_MNEMONIC_STR, run_system<store_selector<kTr>>},
     {ZYDIS_MNEMONIC_RDMSR, run_system<rdmsr>}, {ZYDIS_MNEMONIC_WRMSR, run_system<wrmsr>},
     {ZYDIS_MNEMONIC_RDTSC, run_system<rdtsc>}, {ZYDIS_MNEMONIC_RDTSCP, run_system<rdtscp>}, {ZYDIS_MNEMONIC_RDPMC, run_system<rdpmc>},
     {ZYDIS_MNEMONIC_CPUID, run_system<run_cpuid>},
