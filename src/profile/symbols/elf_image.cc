@@ -82,11 +82,9 @@ std::optional<std::uint64_t> slot_of_plt_entry(Bytes entry, std::uint64_t addres
   return std::nullopt;
 }
 
-}  // namespace
-
-class ElfImage::Impl {
+class OpenImage final : public ElfImage {
  public:
-  Impl(std::string path, Dwfl* dwfl, Dwfl_Module* module) : path_(std::move(path)), dwfl_(dwfl), module_(module) {
+  OpenImage(std::string path, Dwfl* dwfl, Dwfl_Module* module) : path_(std::move(path)), dwfl_(dwfl), module_(module) {
     elf_ = dwfl_module_getelf(module_, &bias_);
     read_segments();
     const unsigned char* id = nullptr;
@@ -100,12 +98,32 @@ class ElfImage::Impl {
     std::size_t raw_size = 0;
     if (const char* raw = elf_rawfile(elf_, &raw_size)) raw_ = std::as_bytes(std::span(raw, raw_size));
   }
-  ~Impl() { dwfl_end(dwfl_); }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
+  ~OpenImage() override { dwfl_end(dwfl_); }
+  OpenImage(const OpenImage&) = delete;
+  OpenImage& operator=(const OpenImage&) = delete;
 
-  static std::unique_ptr<Impl> from_file(int fd, const std::string& path, std::string& problem);
+  static std::unique_ptr<OpenImage> from_file(int fd, const std::string& path, std::string& problem);
+  void choose(Names names, const std::string& symfs);
 
+  const std::string& path() const override { return path_; }
+  const std::optional<BuildId>& build_id() const override { return build_id_; }
+  std::optional<ImageAddress> image_address_of(FileOffset offset) const override;
+  std::optional<FileOffset> file_offset_of(ImageAddress address) const override;
+  const SymbolTable& symbols() override {
+    if (!symbols_read_) read_symbols();
+    return symbols_;
+  }
+  std::optional<SourceLine> line_of(ImageAddress address) override;
+  void each_line(const LineVisitor& visit) override;
+  std::vector<InlineFrame> inlines_of(ImageAddress address) override;
+  DebugModule debug_module() override { return {.module = module_, .bias = bias_}; }
+  void* debug_unit(ImageAddress address, std::uint64_t& bias) override { return unit_of(address, bias); }
+  const std::string& missing_split() const override { return missing_split_; }
+  Bytes code(ImageAddress start, std::size_t size) const override;
+  std::optional<std::uint64_t> thread_offset(std::int64_t from_thread_pointer) const override;
+  std::string section_of(ImageAddress address) const override;
+
+ private:
   const Segment* segment_at(ImageAddress address) const {
     for (const Segment& segment : segments_) {
       if (value(address) >= segment.address && value(address) - segment.address < segment.memory_bytes) return &segment;
@@ -117,11 +135,16 @@ class ElfImage::Impl {
   void add_plt_names();
   void add_functions_without_symbols();
   std::unordered_map<std::uint64_t, std::string> slot_names() const;
-  std::optional<SourceLine> line_of(ImageAddress address);
-  std::vector<InlineFrame> inlines_of(ImageAddress address);
-  void each_line(const LineVisitor& visit);
-  Dwarf_Die* unit_of(ImageAddress address, Dwarf_Addr& bias);
+  Dwarf_Die* unit_of(ImageAddress address, std::uint64_t& bias);
   std::string name_of(Dwarf_Die* die) const;
+  void read_unit_ranges();
+  void read_segments();
+  bool is_executable() const;
+  void read_thread_block(const GElf_Phdr& segment);
+  Bytes bytes_at(std::uint64_t offset, std::uint64_t size) const {
+    if (offset > raw_.size() || size > raw_.size() - offset) return {};
+    return raw_.subspan(offset, size);
+  }
 
   std::string path_, symfs_;
   Names names_ = Names::Demangled;
@@ -138,27 +161,17 @@ class ElfImage::Impl {
   bool symbols_read_ = false;
   dwarf::InlineScopes inline_scopes_;
 
- private:
   /// Code of a compilation unit, in libdw's addresses with the debug information's bias taken off.
   struct UnitRange {
     Dwarf_Addr start, end;
     Dwarf_Die* unit;
   };
-  void read_unit_ranges();
-
   std::vector<UnitRange> unit_ranges_;  // by start
   Dwarf_Addr unit_bias_ = 0;
   bool unit_ranges_read_ = false;
-  void read_segments();
-  bool is_executable() const;
-  void read_thread_block(const GElf_Phdr& segment);
-  Bytes bytes_at(std::uint64_t offset, std::uint64_t size) const {
-    if (offset > raw_.size() || size > raw_.size() - offset) return {};
-    return raw_.subspan(offset, size);
-  }
 };
 
-std::unique_ptr<ElfImage::Impl> ElfImage::Impl::from_file(int fd, const std::string& path, std::string& problem) {
+std::unique_ptr<OpenImage> OpenImage::from_file(int fd, const std::string& path, std::string& problem) {
   elf_version(EV_CURRENT);
   Dwfl* dwfl = dwfl_begin(&kCallbacks);
   dwfl_report_begin(dwfl);
@@ -172,10 +185,19 @@ std::unique_ptr<ElfImage::Impl> ElfImage::Impl::from_file(int fd, const std::str
     dwfl_end(dwfl);
     return nullptr;
   }
-  return std::make_unique<Impl>(path, dwfl, module);
+  return std::make_unique<OpenImage>(path, dwfl, module);
 }
 
-void ElfImage::Impl::read_segments() {
+void OpenImage::choose(Names names, const std::string& symfs) {
+  names_ = names;
+  symfs_ = symfs;
+  void** userdata = nullptr;
+  dwfl_module_info(module_, &userdata, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  *userdata = &symfs_;
+  symbols_ = SymbolTable(names);
+}
+
+void OpenImage::read_segments() {
   std::size_t count = 0;
   if (elf_getphdrnum(elf_, &count) != 0) return;
   for (std::size_t i = 0; i < count; ++i) {
@@ -190,7 +212,7 @@ void ElfImage::Impl::read_segments() {
   std::stable_partition(segments_.begin(), segments_.end(), [](const Segment& one) { return one.executable; });
 }
 
-bool ElfImage::Impl::is_executable() const {
+bool OpenImage::is_executable() const {
   GElf_Ehdr header;
   if (gelf_getehdr(elf_, &header) == nullptr) return false;
   if (header.e_type != ET_DYN) return header.e_type == ET_EXEC;
@@ -208,13 +230,13 @@ bool ElfImage::Impl::is_executable() const {
 
 /// source: Drepper, "ELF Handling For Thread-Local Storage", "Variant II"; the block ends at the thread pointer, and is
 /// aligned as the segment in the file.
-void ElfImage::Impl::read_thread_block(const GElf_Phdr& segment) {
+void OpenImage::read_thread_block(const GElf_Phdr& segment) {
   const std::uint64_t alignment = std::max<std::uint64_t>(segment.p_align, 1);
   if ((alignment & (alignment - 1)) != 0 || !is_executable()) return;
   thread_bytes_ = segment.p_memsz + ((0 - (segment.p_vaddr + segment.p_memsz)) & (alignment - 1));
 }
 
-void ElfImage::Impl::read_symbols() {
+void OpenImage::read_symbols() {
   symbols_read_ = true;
   const int count = dwfl_module_getsymtab(module_);
   for (int i = 1; i < count; ++i) {
@@ -249,7 +271,7 @@ void ElfImage::Impl::read_symbols() {
 }
 
 /// Those that other tables of a stripped file tell of. Call frame information has the stubs of the PLT as one function.
-void ElfImage::Impl::add_functions_without_symbols() {
+void OpenImage::add_functions_without_symbols() {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> stubs;  // from, to
   each_section(elf_, [&](std::string_view name, const GElf_Shdr& header, Elf_Scn*) {
     if (name.starts_with(".plt")) stubs.emplace_back(header.sh_addr, header.sh_addr + header.sh_size);
@@ -265,7 +287,7 @@ void ElfImage::Impl::add_functions_without_symbols() {
 }
 
 /// What the dynamic linker will put into each slot: image address of the slot -> name.
-std::unordered_map<std::uint64_t, std::string> ElfImage::Impl::slot_names() const {
+std::unordered_map<std::uint64_t, std::string> OpenImage::slot_names() const {
   std::unordered_map<std::uint64_t, std::string> names;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
     GElf_Shdr header;
@@ -296,7 +318,7 @@ std::unordered_map<std::uint64_t, std::string> ElfImage::Impl::slot_names() cons
   return names;
 }
 
-void ElfImage::Impl::add_plt_names() {
+void OpenImage::add_plt_names() {
   std::unordered_map<std::uint64_t, std::string> slots;
   each_section(elf_, [&](std::string_view name, const GElf_Shdr& header, Elf_Scn*) {
     if (header.sh_type != SHT_PROGBITS || !name.starts_with(".plt") || header.sh_size > (64u << 20)) return;
@@ -317,7 +339,7 @@ void ElfImage::Impl::add_plt_names() {
 
 /// The units by the ranges that they tell themselves: clang and Go write no .debug_aranges, which is all that libdw
 /// asks.
-void ElfImage::Impl::read_unit_ranges() {
+void OpenImage::read_unit_ranges() {
   unit_ranges_read_ = true;
   for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module_, unit, &unit_bias_)) != nullptr;) {
     dwarf::each_range(unit, [&](Dwarf_Addr start, Dwarf_Addr end) { unit_ranges_.push_back({start, end, unit}); });
@@ -327,7 +349,7 @@ void ElfImage::Impl::read_unit_ranges() {
 }
 
 /// The compilation unit of an address, or nullptr. bias: what libdw's addresses in the unit are less than its others
-Dwarf_Die* ElfImage::Impl::unit_of(ImageAddress address, Dwarf_Addr& bias) {
+Dwarf_Die* OpenImage::unit_of(ImageAddress address, std::uint64_t& bias) {
   if (Dwarf_Die* const unit = dwfl_module_addrdie(module_, value(address) + bias_, &bias)) return unit;
   if (!unit_ranges_read_) read_unit_ranges();
   bias = unit_bias_;
@@ -339,7 +361,7 @@ Dwarf_Die* ElfImage::Impl::unit_of(ImageAddress address, Dwarf_Addr& bias) {
   return wanted < at->end ? at->unit : nullptr;
 }
 
-std::optional<SourceLine> ElfImage::Impl::line_of(ImageAddress address) {
+std::optional<SourceLine> OpenImage::line_of(ImageAddress address) {
   Dwarf_Addr bias = 0;
   Dwarf_Die* const unit = unit_of(address, bias);
   if (unit == nullptr) return std::nullopt;
@@ -354,7 +376,7 @@ std::optional<SourceLine> ElfImage::Impl::line_of(ImageAddress address) {
   return found;
 }
 
-void ElfImage::Impl::each_line(const LineVisitor& visit) {
+void OpenImage::each_line(const LineVisitor& visit) {
   Dwarf_Addr bias = 0;
   for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module_, unit, &bias)) != nullptr;) {
     Dwarf_Lines* lines = nullptr;
@@ -376,8 +398,6 @@ void ElfImage::Impl::each_line(const LineVisitor& visit) {
   }
 }
 
-namespace {
-
 /// Where the function of an inlined_subroutine was called.
 SourceLine call_site_of(Dwarf_Die* die, Dwarf_Die* unit) {
   SourceLine site;
@@ -393,9 +413,7 @@ SourceLine call_site_of(Dwarf_Die* die, Dwarf_Die* unit) {
   return site;
 }
 
-}  // namespace
-
-std::string ElfImage::Impl::name_of(Dwarf_Die* die) const {
+std::string OpenImage::name_of(Dwarf_Die* die) const {
   Dwarf_Attribute attribute;
   for (const unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
     if (dwarf_attr_integrate(die, name, &attribute) == nullptr) continue;
@@ -405,7 +423,7 @@ std::string ElfImage::Impl::name_of(Dwarf_Die* die) const {
   return plain != nullptr ? plain : "";
 }
 
-std::vector<InlineFrame> ElfImage::Impl::inlines_of(ImageAddress address) {
+std::vector<InlineFrame> OpenImage::inlines_of(ImageAddress address) {
   Dwarf_Addr bias = 0;
   Dwarf_Die* unit = unit_of(address, bias);
   if (unit == nullptr) return {};
@@ -433,10 +451,51 @@ std::vector<InlineFrame> ElfImage::Impl::inlines_of(ImageAddress address) {
   return frames;
 }
 
-// ---- the class ---------------------------------------------------------------------------------------------------
+std::optional<ImageAddress> OpenImage::image_address_of(FileOffset offset) const {
+  constexpr std::uint64_t page = 4096;
+  for (const Segment& segment : segments_) {
+    // Mapping is by whole pages: what shares the segment's first or last page is mapped with it.
+    const std::uint64_t first = segment.offset & ~(page - 1);
+    const std::uint64_t end = (segment.offset + segment.file_bytes + page - 1) & ~(page - 1);
+    if (segment.file_bytes == 0 || value(offset) < first || value(offset) >= end) continue;
+    return ImageAddress{value(offset) - segment.offset + segment.address};
+  }
+  return std::nullopt;
+}
 
-ElfImage::ElfImage(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-ElfImage::~ElfImage() = default;
+std::optional<FileOffset> OpenImage::file_offset_of(ImageAddress address) const {
+  const Segment* segment = segment_at(address);
+  if (segment == nullptr) return std::nullopt;
+  return FileOffset{value(address) - segment->address + segment->offset};
+}
+
+Bytes OpenImage::code(ImageAddress start, std::size_t size) const {
+  const Segment* segment = segment_at(start);
+  if (segment == nullptr) return {};
+  const std::uint64_t into = value(start) - segment->address;
+  if (into >= segment->file_bytes) return {};
+  const std::uint64_t offset = segment->offset + into;
+  if (offset >= raw_.size()) return {};
+  const std::uint64_t available = std::min<std::uint64_t>(segment->file_bytes - into, raw_.size() - offset);
+  return raw_.subspan(offset, std::min<std::uint64_t>(size, available));
+}
+
+std::optional<std::uint64_t> OpenImage::thread_offset(std::int64_t from_thread_pointer) const {
+  const std::uint64_t before = 0 - static_cast<std::uint64_t>(from_thread_pointer);
+  if (before == 0 || before > thread_bytes_) return std::nullopt;
+  return thread_bytes_ - before;
+}
+
+std::string OpenImage::section_of(ImageAddress address) const {
+  std::string found;
+  each_section(elf_, [&](std::string_view name, const GElf_Shdr& header, Elf_Scn*) {
+    const bool holds = value(address) >= header.sh_addr && value(address) - header.sh_addr < header.sh_size;
+    if (found.empty() && holds && (header.sh_flags & SHF_ALLOC) != 0) found = name;
+  });
+  return found;
+}
+
+}  // namespace
 
 std::unique_ptr<ElfImage> ElfImage::open(const std::string& path, std::string& problem, Names names,
                                          const std::string& symfs) {
@@ -451,15 +510,9 @@ std::unique_ptr<ElfImage> ElfImage::open(const std::string& path, std::string& p
     ::close(fd);
     return nullptr;
   }
-  auto impl = Impl::from_file(fd, path, problem);
-  if (!impl) return nullptr;
-  impl->names_ = names;
-  impl->symfs_ = symfs;
-  void** userdata = nullptr;
-  dwfl_module_info(impl->module_, &userdata, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
-  *userdata = &impl->symfs_;
-  impl->symbols_ = SymbolTable(names);
-  return std::unique_ptr<ElfImage>(new ElfImage(std::move(impl)));
+  auto image = OpenImage::from_file(fd, path, problem);
+  if (image) image->choose(names, symfs);
+  return image;
 }
 
 std::unique_ptr<ElfImage> ElfImage::open_vdso() {
@@ -476,73 +529,7 @@ std::unique_ptr<ElfImage> ElfImage::open_vdso() {
     ::close(fd);
     return nullptr;
   }
-  auto impl = Impl::from_file(fd, "[vdso]", problem);
-  if (!impl) return nullptr;
-  return std::unique_ptr<ElfImage>(new ElfImage(std::move(impl)));
-}
-
-const std::string& ElfImage::path() const { return impl_->path_; }
-const std::optional<BuildId>& ElfImage::build_id() const { return impl_->build_id_; }
-
-std::optional<ImageAddress> ElfImage::image_address_of(FileOffset offset) const {
-  constexpr std::uint64_t page = 4096;
-  for (const Segment& segment : impl_->segments_) {
-    // Mapping is by whole pages: what shares the segment's first or last page is mapped with it.
-    const std::uint64_t first = segment.offset & ~(page - 1);
-    const std::uint64_t end = (segment.offset + segment.file_bytes + page - 1) & ~(page - 1);
-    if (segment.file_bytes == 0 || value(offset) < first || value(offset) >= end) continue;
-    return ImageAddress{value(offset) - segment.offset + segment.address};
-  }
-  return std::nullopt;
-}
-
-std::optional<FileOffset> ElfImage::file_offset_of(ImageAddress address) const {
-  const Segment* segment = impl_->segment_at(address);
-  if (segment == nullptr) return std::nullopt;
-  return FileOffset{value(address) - segment->address + segment->offset};
-}
-
-const SymbolTable& ElfImage::symbols() {
-  if (!impl_->symbols_read_) impl_->read_symbols();
-  return impl_->symbols_;
-}
-
-std::optional<SourceLine> ElfImage::line_of(ImageAddress address) { return impl_->line_of(address); }
-void ElfImage::each_line(const LineVisitor& visit) { impl_->each_line(visit); }
-std::vector<InlineFrame> ElfImage::inlines_of(ImageAddress address) { return impl_->inlines_of(address); }
-ElfImage::DebugModule ElfImage::debug_module() { return {.module = impl_->module_, .bias = impl_->bias_}; }
-void* ElfImage::debug_unit(ImageAddress address, std::uint64_t& bias) {
-  Dwarf_Addr less = 0;
-  Dwarf_Die* const unit = impl_->unit_of(address, less);
-  bias = less;
-  return unit;
-}
-const std::string& ElfImage::missing_split() const { return impl_->missing_split_; }
-
-Bytes ElfImage::code(ImageAddress start, std::size_t size) const {
-  const Segment* segment = impl_->segment_at(start);
-  if (segment == nullptr) return {};
-  const std::uint64_t into = value(start) - segment->address;
-  if (into >= segment->file_bytes) return {};
-  const std::uint64_t offset = segment->offset + into;
-  if (offset >= impl_->raw_.size()) return {};
-  const std::uint64_t available = std::min<std::uint64_t>(segment->file_bytes - into, impl_->raw_.size() - offset);
-  return impl_->raw_.subspan(offset, std::min<std::uint64_t>(size, available));
-}
-
-std::optional<std::uint64_t> ElfImage::thread_offset(std::int64_t from_thread_pointer) const {
-  const std::uint64_t before = 0 - static_cast<std::uint64_t>(from_thread_pointer);
-  if (before == 0 || before > impl_->thread_bytes_) return std::nullopt;
-  return impl_->thread_bytes_ - before;
-}
-
-std::string ElfImage::section_of(ImageAddress address) const {
-  std::string found;
-  each_section(impl_->elf_, [&](std::string_view name, const GElf_Shdr& header, Elf_Scn*) {
-    const bool holds = value(address) >= header.sh_addr && value(address) - header.sh_addr < header.sh_size;
-    if (found.empty() && holds && (header.sh_flags & SHF_ALLOC) != 0) found = name;
-  });
-  return found;
+  return OpenImage::from_file(fd, "[vdso]", problem);
 }
 
 }  // namespace zs::profile

@@ -43,49 +43,42 @@ class ElfImage {
                                         const std::string& symfs = "");
   /// The vdso of the running kernel, or nullptr.
   static std::unique_ptr<ElfImage> open_vdso();
-  ~ElfImage();
-  ElfImage(const ElfImage&) = delete;
-  ElfImage& operator=(const ElfImage&) = delete;
+  virtual ~ElfImage() = default;
 
-  const std::string& path() const;
-  const std::optional<BuildId>& build_id() const;
+  virtual const std::string& path() const = 0;
+  virtual const std::optional<BuildId>& build_id() const = 0;
 
   /// Through the segment that holds it; nothing where no segment does.
-  std::optional<ImageAddress> image_address_of(FileOffset offset) const;
-  std::optional<FileOffset> file_offset_of(ImageAddress address) const;
+  virtual std::optional<ImageAddress> image_address_of(FileOffset offset) const = 0;
+  virtual std::optional<FileOffset> file_offset_of(ImageAddress address) const = 0;
 
-  const SymbolTable& symbols();  // read at the first call
-  std::optional<SourceLine> line_of(ImageAddress address);
+  virtual const SymbolTable& symbols() = 0;  // read at the first call
+  virtual std::optional<SourceLine> line_of(ImageAddress address) = 0;
   /// Every row of the line tables that begins a statement: where its code starts, and its file and line as the compiler
   /// wrote them. In the tables' order.
   using LineVisitor = std::function<void(ImageAddress start, std::string_view file, int line)>;
-  void each_line(const LineVisitor& visit);
+  virtual void each_line(const LineVisitor& visit) = 0;
   /// Innermost first, the function that was compiled as such last; empty where nothing is inlined.
-  std::vector<InlineFrame> inlines_of(ImageAddress address);
+  virtual std::vector<InlineFrame> inlines_of(ImageAddress address) = 0;
   /// For who reads more of its debug information: libdw's module, whose addresses are image addresses plus `bias`. It
   /// lives as long as this.
   struct DebugModule {
     Dwfl_Module* module = nullptr;
     std::uint64_t bias = 0;
   };
-  DebugModule debug_module();
+  virtual DebugModule debug_module() = 0;
   /// Likewise: libdw's compilation unit (a Dwarf_Die) of an address, or null. bias: what addresses in the unit are less
   /// than the module's
-  void* debug_unit(ImageAddress address, std::uint64_t& bias);
+  virtual void* debug_unit(ImageAddress address, std::uint64_t& bias) = 0;
   /// A file of split DWARF that inlines_of() wanted and did not find; "" if there is none.
-  const std::string& missing_split() const;
+  virtual const std::string& missing_split() const = 0;
   /// The bytes from `start` on, `size` of them or as many as the segment has in the file.
-  Bytes code(ImageAddress start, std::size_t size) const;
+  virtual Bytes code(ImageAddress start, std::size_t size) const = 0;
   /// Of an executable, whose block of each thread's variables ends where the thread pointer points to: how far into the
   /// block that is; nothing of other files, of which only the dynamic linker knows where their blocks are.
-  std::optional<std::uint64_t> thread_offset(std::int64_t from_thread_pointer) const;
+  virtual std::optional<std::uint64_t> thread_offset(std::int64_t from_thread_pointer) const = 0;
   /// Name of the section that holds `address`; "" if none does.
-  std::string section_of(ImageAddress address) const;
-
- private:
-  class Impl;
-  explicit ElfImage(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  virtual std::string section_of(ImageAddress address) const = 0;
 };
 
 }  // namespace zs::profile
