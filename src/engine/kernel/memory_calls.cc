@@ -2,7 +2,6 @@
 #include <linux/mman.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/shm.h>
 #include <sys/syscall.h>
 
 #include "engine/kernel/call_handlers.h"
@@ -15,11 +14,10 @@ namespace zs::engine::calls {
 
 namespace {
 
-/// What a call has done to the program's mappings, if it went well.
+/// What a call has done to the program's mappings, if it went well, beside what it took away.
 struct Changes {
-  AddressRange gone = {}, replaced = {};  // what was mapped there is not any more
-  AddressRange seen = {};                 // what is mapped there is new, or may be executed now
-  AddressRange sized = {};                // shall have large pages, or none
+  AddressRange seen = {};   // what is mapped there is new, or may be executed now
+  AddressRange sized = {};  // shall have large pages, or none
   bool large = false;
 };
 
@@ -28,11 +26,9 @@ constexpr AddressRange range_at(std::uint64_t start, std::uint64_t size) { retur
 /// The result of such a call, of which all hear that know the program's memory by address.
 Outcome changed(GuestKernel& kernel, long result, const Changes& changes) {
   kernel.code.forget_mapping();
-  if (is_error(result)) return {result};
   CoreFeeder& core = kernel.accountant.core;
-  for (const AddressRange& range : {changes.gone, changes.replaced}) {
-    if (!range.empty()) core.unmapped(range.start, range.size());
-  }
+  for (const AddressRange& gone : kernel.memory.map.take_gone()) core.unmapped(gone.start, gone.size());
+  if (is_error(result)) return {result};
   if (!changes.sized.empty()) core.large_pages(changes.sized.start, changes.sized.size(), changes.large);
   if (!changes.seen.empty()) kernel.mappings.report(changes.seen.start, changes.seen.size());
   return {result};
@@ -42,24 +38,18 @@ Outcome changed(GuestKernel& kernel, long result, const Changes& changes) {
 
 Outcome mmap(GuestKernel& kernel, const CallArguments& made) {
   const long result = kernel.memory.map.mmap(made.u(0), made.u(1), made.i32(2), made.i32(3), made.i32(4), made.u(5));
-  Changes changes{.seen = range_at(static_cast<std::uint64_t>(result), made.u(1))};
-  if ((made.i32(3) & MAP_FIXED) != 0) changes.gone = changes.seen;
-  if ((made.i32(3) & MAP_HUGETLB) != 0) changes.sized = changes.seen, changes.large = true;
-  return changed(kernel, result, changes);
+  const AddressRange mapped = range_at(static_cast<std::uint64_t>(result), made.u(1));
+  const bool large = (made.i32(3) & MAP_HUGETLB) != 0;
+  return changed(kernel, result, {.seen = mapped, .sized = large ? mapped : AddressRange{}, .large = large});
 }
 
 Outcome munmap(GuestKernel& kernel, const CallArguments& made) {
-  return changed(kernel, kernel.memory.map.munmap(made.u(0), made.u(1)), {.gone = range_at(made.u(0), made.u(1))});
+  return changed(kernel, kernel.memory.map.munmap(made.u(0), made.u(1)), {});
 }
 
 Outcome mremap(GuestKernel& kernel, const CallArguments& made) {
-  const std::uint64_t at = made.u(0), size = made.u(1), new_size = made.u(2);
-  const long result = kernel.memory.map.mremap(at, size, new_size, made.i32(3), made.u(4));
-  const auto moved_to = static_cast<std::uint64_t>(result);
-  Changes changes{.seen = range_at(moved_to, new_size)};
-  changes.gone = {moved_to == at ? at + new_size : at, at + size};
-  if ((made.i32(3) & MREMAP_FIXED) != 0) changes.replaced = changes.seen;
-  return changed(kernel, result, changes);
+  const long result = kernel.memory.map.mremap(made.u(0), made.u(1), made.u(2), made.i32(3), made.u(4));
+  return changed(kernel, result, {.seen = range_at(static_cast<std::uint64_t>(result), made.u(2))});
 }
 
 Outcome mprotect(GuestKernel& kernel, const CallArguments& made) {
@@ -99,27 +89,22 @@ Outcome brk(GuestKernel& kernel, const CallArguments& made) {
   const std::uint64_t before = map.brk_end();
   const long result = map.brk(made.u(0));
   // The kernel tells perf of new pages, too.
-  return changed(kernel, result, {.gone = {map.brk_end(), before}, .seen = {page_up(before), map.brk_end()}});
+  return changed(kernel, result, {.seen = {page_up(before), map.brk_end()}});
 }
 
 Outcome shmat(GuestKernel& kernel, const CallArguments& made) {
   const long result = kernel.memory.map.shmat(made.i32(0), made.u(1), made.i32(2));
   const GuestMapping* const attached = kernel.memory.map.mappings().find(static_cast<std::uint64_t>(result));
-  Changes changes;
-  if (!is_error(result) && attached != nullptr) changes.seen = attached->range();
-  if ((made.i32(2) & SHM_REMAP) != 0) changes.replaced = changes.seen;
-  return changed(kernel, result, changes);
+  return changed(kernel, result, {.seen = attached != nullptr ? attached->range() : AddressRange{}});
 }
 
 Outcome shmdt(GuestKernel& kernel, const CallArguments& made) {
-  const GuestMapping* const attached = kernel.memory.map.mappings().find(made.u(0));
-  const AddressRange range = attached == nullptr ? AddressRange{} : attached->range();
-  return changed(kernel, kernel.memory.map.shmdt(made.u(0)), {.gone = range});
+  return changed(kernel, kernel.memory.map.shmdt(made.u(0)), {});
 }
 
 Outcome remap_file_pages(GuestKernel& kernel, const CallArguments& made) {
-  const long result = kernel.memory.map.remap_file_pages(made.u(0), made.u(1), made.i32(2), made.u(3), made.i32(4));
-  return changed(kernel, result, {.replaced = range_at(made.u(0), made.u(1))});
+  return changed(kernel, kernel.memory.map.remap_file_pages(made.u(0), made.u(1), made.i32(2), made.u(3), made.i32(4)),
+                 {});
 }
 
 Outcome mlockall(GuestKernel& kernel, const CallArguments& made) { return {kernel.memory.map.mlockall(made.i32(0))}; }

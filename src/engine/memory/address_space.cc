@@ -88,7 +88,9 @@ void AddressSpace::forget(AddressRange range) {
   if (range.empty()) return;
   if (shown_ != nullptr) shown_->set(range, PROT_NONE);
   mappings_.for_each_in(range, [&](const GuestMapping& each) {
-    placement_.give({std::max(range.start, each.start), std::min(range.end, each.end)});
+    const AddressRange part{std::max(range.start, each.start), std::min(range.end, each.end)};
+    placement_.give(part);
+    note_gone(part);
   });
   mappings_.erase(range);
 }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "engine/memory/code_protection.h"
@@ -71,6 +72,10 @@ class AddressSpace {
   /// The kernel extends MAP_GROWSDOWN mappings when the program touches the page below.
   void follow_grown_stacks();
 
+  /// What is not there any more, or is other memory, since this was asked last.
+  std::vector<AddressRange> take_gone() { return std::exchange(gone_, {}); }
+  void note_gone(AddressRange range) { gone_.push_back(range); }
+
   // The list alone: the kernel has done it, or never will.
   void add(GuestMapping mapping);  // into a place where nothing is
   void forget(AddressRange range);
@@ -86,6 +91,7 @@ class AddressSpace {
   CodeProtection code_{mappings_, real_};
   MemoryLocks locks_{mappings_};
   ShownCode* shown_ = nullptr;
+  std::vector<AddressRange> gone_;
 };
 
 }  // namespace zs::engine

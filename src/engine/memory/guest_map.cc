@@ -242,6 +242,7 @@ long GuestMap::remap_file_pages(std::uint64_t address, std::uint64_t size, int p
   space_.code().will_change(range);
   const long result = raw_syscall(SYS_remap_file_pages, address, size, prot, page, flags);
   if (is_error(result)) return result;
+  space_.note_gone(range);
   space_.update(range,
                 [&](GuestMapping& mapping) { mapping.offset = page * kPageSize + (mapping.start - range.start); });
   return result;

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "engine/memory/address_space.h"
 #include "engine/memory/code_protection.h"
@@ -73,6 +74,8 @@ class GuestMap {
   long shmat(int id, std::uint64_t address, int flags);
   long shmdt(std::uint64_t address);
   long remap_file_pages(std::uint64_t address, std::uint64_t size, int prot, std::uint64_t page, int flags);
+  /// What they took away, or put other memory in the place of, since this was asked last; those that failed, too.
+  std::vector<AddressRange> take_gone() { return space_.take_gone(); }
 
   /// The program changed RLIMIT_STACK (setrlimit, prlimit64 on itself): its main stack may now grow that far. Call
   /// after the real system call succeeded.

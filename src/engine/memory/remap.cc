@@ -19,7 +19,10 @@ long move(AddressSpace& space, AddressRange from, std::uint64_t new_length, int 
   const long result =
       raw_syscall(SYS_mremap, from.start, from.size(), new_length, flags | MREMAP_MAYMOVE | MREMAP_FIXED, target);
   if (is_error(result)) return result;
-  if ((flags & MREMAP_DONTUNMAP) == 0) space.forget(from);
+  if ((flags & MREMAP_DONTUNMAP) == 0)
+    space.forget(from);
+  else
+    space.note_gone(from);
   space.forget({target, target + new_length});
   for (GuestMapping& piece : moved) {
     const std::uint64_t start = piece.start - from.start + target;
