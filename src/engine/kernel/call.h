@@ -18,11 +18,7 @@ struct Outcome {
   bool set_result = true;  // false: registers are already as they must be (rt_sigreturn)
 };
 
-/// Who answers a call, or changes it on its way to another one who does, and the answer on its way back.
-class AnswersCalls {
- public:
-  virtual ~AnswersCalls() = default;
-  virtual Outcome answer(const CallArguments& made) = 0;
-};
+struct GuestKernel;
+using HandlesCall = Outcome(GuestKernel& kernel, const CallArguments& made);
 
 }  // namespace zs::engine

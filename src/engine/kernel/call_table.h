@@ -1,5 +1,5 @@
-// One row per system call of x86-64: what the engine has to know about it. What depends on the arguments of one call
-// (whether a futex operation waits, say) stands where it is asked.
+// One row per system call of x86-64 of which the engine has to know something; the kernel answers the rest. What
+// depends on the arguments of one call (whether a futex operation waits, say) stands where it is asked.
 // source: Linux, arch/x86/entry/syscalls/syscall_64.tbl, and the manual page of each call.
 #pragma once
 
@@ -52,9 +52,6 @@ enum CallTrait : std::uint32_t {
 /// Whom it may wait for, where processes take turns (turn_calls.cc). Elsewhere: it cannot be tried beforehand whether
 /// it would.
 enum class Waits : std::uint8_t { Never, Input, Output, Child, Poll, Suspend, Elsewhere };
-
-/// timespec, or timeval.
-using TwoWords = std::array<std::int64_t, 2>;
 
 enum class TimeUnit : std::uint8_t { None, Milliseconds, Timeval, Timespec };
 /// How a call says how long it may wait.
@@ -116,8 +113,7 @@ struct DescriptorsInMemory {
   std::uint8_t answer_offset = 0, answer_size = 0;  // what the kernel writes into each element
 };
 
-struct GuestKernel;
-using CallHandler = Outcome (*)(GuestKernel& kernel, const CallArguments& made);
+using CallHandler = HandlesCall*;
 
 struct Call {
   long number = -1;

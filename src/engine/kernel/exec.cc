@@ -97,15 +97,9 @@ std::vector<std::string> Exec::words_for(const ExecDecision& decision) {
   return words;
 }
 
-long Exec::call(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t envp, int flags) {
+long Exec::call(ExecRequest request) {
   Run& run = parts_.run;
   Thread& thread = *run.thread;
-  ExecRequest request;
-  request.dirfd = dirfd;
-  request.path = path;
-  request.argv = argv;
-  request.envp = envp;
-  request.flags = flags;
   request.pid = run.ids.shown(thread.process->pid);
   request.own_exe = run.program.exe_path;
   const ExecDecision decision = check_exec(request);

@@ -14,8 +14,9 @@ class Exec {
  public:
   Exec(KernelParts& parts, Threads& threads) : parts_(parts), threads_(threads) {}
 
+  /// request  whose pid and own_exe are not known yet
   /// Signals are held. Comes back if the kernel refuses: as if nothing had happened.
-  long call(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t envp, int flags);
+  long call(ExecRequest request);
   /// By what this process has denied itself.
   void bind_native_image() const;
 

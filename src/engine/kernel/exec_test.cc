@@ -94,8 +94,11 @@ class ExecTest : public RunTest {
     parts_.gate.hold();
     dup2(STDOUT_FILENO, kOwnFd);
     const std::vector<const char*> argv = pointers(words), envp = pointers(variables);
-    return exec_.call(dirfd, reinterpret_cast<std::uint64_t>(path), reinterpret_cast<std::uint64_t>(argv.data()),
-                      reinterpret_cast<std::uint64_t>(envp.data()), flags);
+    return exec_.call({.dirfd = dirfd,
+                       .path = reinterpret_cast<std::uint64_t>(path),
+                       .argv = reinterpret_cast<std::uint64_t>(argv.data()),
+                       .envp = reinterpret_cast<std::uint64_t>(envp.data()),
+                       .flags = flags});
   }
   static std::vector<const char*> pointers(const Strings& strings) {
     std::vector<const char*> all;

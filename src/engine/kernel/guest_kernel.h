@@ -6,10 +6,8 @@
 #include "engine/kernel/exec.h"
 #include "engine/kernel/kernel_parts.h"
 #include "engine/kernel/native_rest.h"
-#include "engine/kernel/proc_calls.h"
 #include "engine/kernel/system_calls.h"
 #include "engine/kernel/threads.h"
-#include "engine/kernel/virtual_answers.h"
 
 namespace zs::engine {
 
@@ -20,8 +18,6 @@ struct GuestKernel : KernelParts {
   Threads threads;
   Exec exec{*this, threads};
   NativeRest native_rest{*this};
-  ProcCalls proc{run, turns, code_files, host};
-  VirtualAnswers virtual_answers{memory, clock};
   SystemCalls calls{*this};
   Emulation emulation{*this, threads};
   bool told_of_perf_events = false;

@@ -33,22 +33,7 @@ void set_in(std::vector<std::byte>& bytes, std::size_t at, T value) {
   std::memcpy(&bytes[at], &value, sizeof value);
 }
 
-ReplacedCall& made_in(std::unique_ptr<ReplacedCall>& into, const CallArguments& made) {
-  if (into == nullptr) into = std::make_unique<ReplacedCall>(made);
-  return *into;
-}
-
 }  // namespace
-
-ReplacedCall::ReplacedCall(const CallArguments& made) { std::copy(std::begin(made.a), std::end(made.a), arguments_); }
-
-void ReplacedCall::give_back(GuestMemory& memory, long result) const {
-  if (answered_ == nullptr || is_error(result)) return;
-  for (std::size_t at = 0; at < answered_->size(); at += elements_.size) {
-    const std::size_t answer = at + elements_.answer_offset;
-    memory.write(from_ + answer, &(*answered_)[answer], elements_.answer_size);
-  }
-}
 
 std::unique_ptr<ReplacedCall> HiddenDescriptors::replaced(const CallArguments& made) const {
   constexpr std::uint32_t kAny = kDescriptor1 | kDescriptor2 | kDescriptor3 | kDescriptor4 | kDescriptor5;
@@ -68,7 +53,7 @@ std::unique_ptr<ReplacedCall> HiddenDescriptors::replaced(const CallArguments& m
 
 void HiddenDescriptors::replace_argument(Replacement& into, const CallArguments& made, int argument) const {
   if (!is_hidden(made.a[argument])) return;
-  made_in(into, made).arguments_[argument] = kNeverOpen;
+  ReplacedCall::of(made, into).arguments[argument] = kNeverOpen;
   if ((made.number == SYS_dup2 || made.number == SYS_dup3) && argument == 1) {
     threads_.observer().notice("descriptor " + std::to_string(made.i32(argument)) + " is zeroskid's: the program's " +
                                std::string(call_of(made.number).name) + " was answered EBADF");
@@ -82,7 +67,7 @@ void HiddenDescriptors::replace_in_memory(Replacement& into, const CallArguments
     case Form::None: break;
     case Form::Array: replace_elements(into, made, where); break;
     case Form::Sets:
-      if (are_in_sets(made, where.argument)) made_in(into, made).known_ = -EBADF;
+      if (are_in_sets(made, where.argument)) ReplacedCall::of(made, into).known = -EBADF;
       break;
     case Form::Message:
     case Form::Messages: replace_messages(into, made, where); break;
@@ -90,52 +75,48 @@ void HiddenDescriptors::replace_in_memory(Replacement& into, const CallArguments
   }
 }
 
+/// Empty where they cannot be read.
+ReplacedCall::Bytes HiddenDescriptors::bytes_at(std::uint64_t address, std::size_t size) const {
+  ReplacedCall::Bytes bytes(size);
+  return address != 0 && memory_.read(address, bytes.data(), size) == size ? bytes : ReplacedCall::Bytes{};
+}
+
 void HiddenDescriptors::replace_elements(Replacement& into, const CallArguments& made,
                                          const DescriptorsInMemory& where) const {
   const std::uint64_t count = where.count < 0 ? 1 : static_cast<std::uint32_t>(made.a[where.count]);
-  if (count == 0 || count > kMost) return;
-  const std::uint64_t from = made.u(where.argument);
-  auto bytes = std::make_unique<ReplacedCall::Bytes>(count * where.size);
-  if (from == 0 || memory_.read(from, bytes->data(), bytes->size()) != bytes->size()) return;
+  if (count > kMost) return;
+  ReplacedCall::Bytes bytes = bytes_at(made.u(where.argument), count * where.size);
   bool any = false;
-  for (std::size_t at = where.offset; at < bytes->size(); at += where.size) {
-    if (!is_hidden(value_in<int>(*bytes, at))) continue;
-    set_in(*bytes, at, kNeverOpen);
+  for (std::size_t at = where.offset; at < bytes.size(); at += where.size) {
+    if (!is_hidden(value_in<int>(bytes, at))) continue;
+    set_in(bytes, at, kNeverOpen);
     any = true;
   }
   if (!any) return;
-  ReplacedCall& call = made_in(into, made);
-  call.arguments_[where.argument] = reinterpret_cast<long>(bytes->data());
-  if (where.answer_size != 0) {
-    call.answered_ = bytes.get();
-    call.from_ = from;
-    call.elements_ = where;
-  }
-  call.pieces_.push_back(std::move(bytes));
+  ReplacedCall& call = ReplacedCall::of(made, into);
+  if (where.answer_size != 0) call.expect_answers(bytes, made.u(where.argument), where);
+  call.point_at(where.argument, std::move(bytes));
 }
 
-// The control message of `header`, changed; null: it passes on none of them.
-std::unique_ptr<ReplacedCall::Bytes> HiddenDescriptors::without_hidden(const msghdr& header) const {
+// The control message of `header`, changed; empty: it passes on none of them.
+ReplacedCall::Bytes HiddenDescriptors::without_hidden(const msghdr& header) const {
   constexpr std::size_t kMostBytes = 65'536;
-  if (header.msg_control == nullptr || header.msg_controllen < sizeof(cmsghdr) || header.msg_controllen > kMostBytes)
-    return nullptr;
-  auto bytes = std::make_unique<ReplacedCall::Bytes>(header.msg_controllen);
-  if (memory_.read(reinterpret_cast<std::uint64_t>(header.msg_control), bytes->data(), bytes->size()) != bytes->size())
-    return nullptr;
+  if (header.msg_controllen < sizeof(cmsghdr) || header.msg_controllen > kMostBytes) return {};
+  ReplacedCall::Bytes bytes = bytes_at(reinterpret_cast<std::uint64_t>(header.msg_control), header.msg_controllen);
   bool any = false;
-  for (std::size_t at = 0; at + sizeof(cmsghdr) <= bytes->size();) {
-    const auto one = value_in<cmsghdr>(*bytes, at);
-    if (one.cmsg_len < sizeof(cmsghdr) || one.cmsg_len > bytes->size() - at) break;
+  for (std::size_t at = 0; at + sizeof(cmsghdr) <= bytes.size();) {
+    const auto one = value_in<cmsghdr>(bytes, at);
+    if (one.cmsg_len < sizeof(cmsghdr) || one.cmsg_len > bytes.size() - at) break;
     if (one.cmsg_level == SOL_SOCKET && one.cmsg_type == SCM_RIGHTS) {
       for (std::size_t i = at + sizeof(cmsghdr); i + sizeof(int) <= at + one.cmsg_len; i += sizeof(int)) {
-        if (!is_hidden(value_in<int>(*bytes, i))) continue;
-        set_in(*bytes, i, kNeverOpen);
+        if (!is_hidden(value_in<int>(bytes, i))) continue;
+        set_in(bytes, i, kNeverOpen);
         any = true;
       }
     }
     at += CMSG_ALIGN(one.cmsg_len);
   }
-  return any ? std::move(bytes) : nullptr;
+  return any ? bytes : ReplacedCall::Bytes{};
 }
 
 void HiddenDescriptors::replace_messages(Replacement& into, const CallArguments& made,
@@ -149,49 +130,40 @@ void HiddenDescriptors::replace_messages(Replacement& into, const CallArguments&
   bool any = false;
   for (std::size_t at = 0; at < headers.size(); at += size) {
     auto header = value_in<msghdr>(headers, at);
-    auto control = without_hidden(header);
-    if (control == nullptr) continue;
-    header.msg_control = control->data();
+    ReplacedCall::Bytes control = without_hidden(header);
+    if (control.empty()) continue;
+    header.msg_control = ReplacedCall::of(made, into).keep(std::move(control));
     set_in(headers, at, header);
-    made_in(into, made).pieces_.push_back(std::move(control));
     any = true;
   }
   if (!any) return;
-  // Those behind it the kernel does not come to.
-  ReplacedCall& call = made_in(into, made);
-  auto bytes = std::make_unique<ReplacedCall::Bytes>(std::move(headers));
-  call.arguments_[where.argument] = reinterpret_cast<long>(bytes->data());
+  ReplacedCall& call = ReplacedCall::of(made, into);
   if (many) {
-    call.arguments_[where.count] = static_cast<long>(bytes->size() / size);
-    call.answered_ = bytes.get();
-    call.from_ = from;
-    call.elements_ = {.size = sizeof(mmsghdr), .answer_offset = offsetof(mmsghdr, msg_len), .answer_size = sizeof(int)};
+    call.arguments[where.count] = static_cast<long>(headers.size() / size);  // the kernel does not come to the others
+    call.expect_answers(
+        headers, from,
+        {.size = sizeof(mmsghdr), .answer_offset = offsetof(mmsghdr, msg_len), .answer_size = sizeof(int)});
   }
-  call.pieces_.push_back(std::move(bytes));
+  call.point_at(where.argument, std::move(headers));
 }
 
 // A block that is replaced is refused, so the kernel keeps no pointer to the one in its place.
 void HiddenDescriptors::replace_control_blocks(Replacement& into, const CallArguments& made,
                                                const DescriptorsInMemory& where) const {
   const std::uint64_t count = made.u(where.count);
-  if (count == 0 || count > kMost) return;
-  auto pointers = std::make_unique<ReplacedCall::Bytes>(count * sizeof(std::uint64_t));
-  if (memory_.read(made.u(where.argument), pointers->data(), pointers->size()) != pointers->size()) return;
+  if (count > kMost) return;
+  ReplacedCall::Bytes pointers = bytes_at(made.u(where.argument), count * sizeof(std::uint64_t));
   bool any = false;
-  for (std::size_t at = 0; at < pointers->size(); at += sizeof(std::uint64_t)) {
-    auto block = memory_.value_at<iocb>(value_in<std::uint64_t>(*pointers, at));
+  for (std::size_t at = 0; at < pointers.size(); at += sizeof(std::uint64_t)) {
+    auto block = memory_.value_at<iocb>(value_in<std::uint64_t>(pointers, at));
     if (!block || !is_hidden(static_cast<int>(block->aio_fildes))) continue;
     block->aio_fildes = kNeverOpen;
-    auto bytes = std::make_unique<ReplacedCall::Bytes>(sizeof(iocb));
-    set_in(*bytes, 0, *block);
-    set_in(*pointers, at, bytes->data());
-    made_in(into, made).pieces_.push_back(std::move(bytes));
+    ReplacedCall::Bytes bytes(sizeof(iocb));
+    set_in(bytes, 0, *block);
+    set_in(pointers, at, ReplacedCall::of(made, into).keep(std::move(bytes)));
     any = true;
   }
-  if (!any) return;
-  ReplacedCall& call = made_in(into, made);
-  call.arguments_[where.argument] = reinterpret_cast<long>(pointers->data());
-  call.pieces_.push_back(std::move(pointers));
+  if (any) ReplacedCall::of(made, into).point_at(where.argument, std::move(pointers));
 }
 
 // EBADF is what the kernel says of a member that is not open, as far as its own table goes.

@@ -9,37 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <vector>
 
-#include "engine/kernel/call.h"
-#include "engine/kernel/call_table.h"
-#include "engine/run/guest_memory.h"
+#include "engine/kernel/replaced_call.h"
 
 namespace zs::engine {
-
-/// A call with other arguments, and what they point at.
-class ReplacedCall {
- public:
-  explicit ReplacedCall(const CallArguments& made);
-
-  const long (&arguments() const)[6] { return arguments_; }
-  /// The outcome, where the kernel need not be asked.
-  std::optional<long> known() const { return known_; }
-  /// The kernel has answered: what it wrote goes where the program has it.
-  void give_back(GuestMemory& memory, long result) const;
-
- private:
-  friend class HiddenDescriptors;
-  using Bytes = std::vector<std::byte>;
-
-  long arguments_[6];
-  std::optional<long> known_;
-  std::vector<std::unique_ptr<Bytes>> pieces_;  // of memory that the kernel reads instead of the program's
-  const Bytes* answered_ = nullptr;             // the one that it writes, too,
-  std::uint64_t from_ = 0;                      // and where the program has that
-  DescriptorsInMemory elements_;
-};
 
 class HiddenDescriptors {
  public:
@@ -59,7 +32,8 @@ class HiddenDescriptors {
   void replace_messages(Replacement& into, const CallArguments& made, const DescriptorsInMemory& where) const;
   void replace_control_blocks(Replacement& into, const CallArguments& made, const DescriptorsInMemory& where) const;
   bool are_in_sets(const CallArguments& made, int first) const;
-  std::unique_ptr<std::vector<std::byte>> without_hidden(const msghdr& header) const;
+  ReplacedCall::Bytes without_hidden(const msghdr& header) const;
+  ReplacedCall::Bytes bytes_at(std::uint64_t address, std::size_t size) const;
 
   GuestMemory& memory_;
   const ThreadSet& threads_;

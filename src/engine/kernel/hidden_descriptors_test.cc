@@ -39,7 +39,7 @@ class HiddenDescriptorsTest : public RunTest {
   template <typename T>
   static T element(const ReplacedCall& call, int argument, std::size_t number = 0) {
     T value;
-    std::memcpy(&value, reinterpret_cast<const T*>(call.arguments()[argument]) + number, sizeof value);
+    std::memcpy(&value, reinterpret_cast<const T*>(call.arguments[argument]) + number, sizeof value);
     return value;
   }
 
@@ -55,10 +55,10 @@ TEST_F(HiddenDescriptorsTest, AreReplacedInArgumentsByOneThatIsNeverOpen) {
   for (const int fd : {kOurs, kLast}) {
     const auto call = replaced(SYS_read, {fd, 1000, 10});
     ASSERT_NE(call, nullptr) << fd;
-    EXPECT_EQ(call->arguments()[0], INT_MAX);
-    EXPECT_EQ(call->arguments()[1], 1000);
-    EXPECT_EQ(call->arguments()[2], 10);
-    EXPECT_EQ(call->known(), std::nullopt);
+    EXPECT_EQ(call->arguments[0], INT_MAX);
+    EXPECT_EQ(call->arguments[1], 1000);
+    EXPECT_EQ(call->arguments[2], 10);
+    EXPECT_EQ(call->known, std::nullopt);
   }
 }
 
@@ -71,7 +71,7 @@ TEST_F(HiddenDescriptorsTest, LeaveTheProgramsOwnAsTheyAre) {
 TEST_F(HiddenDescriptorsTest, AreWordsOf32Bits) {
   const auto call = replaced(SYS_close, {(1L << 32) + kOurs});
   ASSERT_NE(call, nullptr);
-  EXPECT_EQ(call->arguments()[0], INT_MAX);
+  EXPECT_EQ(call->arguments[0], INT_MAX);
 }
 
 TEST_F(HiddenDescriptorsTest, AreToldWhereTheProgramWantsTheNumber) {
@@ -93,11 +93,11 @@ TEST_F(HiddenDescriptorsTest, AreReplacedInACopyOfWhatIsPolledWhoseAnswersComeBa
   std::array<pollfd, 3> polled{{{kTheirs, POLLIN, 0}, {kOurs, POLLOUT, 0}, {-1, POLLIN, 0}}};
   const auto call = replaced(SYS_poll, {at(polled.data()), polled.size(), 100});
   ASSERT_NE(call, nullptr);
-  EXPECT_NE(call->arguments()[0], at(polled.data()));
+  EXPECT_NE(call->arguments[0], at(polled.data()));
   EXPECT_EQ(element<pollfd>(*call, 0, 0).fd, kTheirs);
   EXPECT_EQ(element<pollfd>(*call, 0, 1).fd, INT_MAX);
   EXPECT_EQ(element<pollfd>(*call, 0, 2).fd, -1);
-  reinterpret_cast<pollfd*>(call->arguments()[0])[1].revents = POLLNVAL;  // as the kernel answers
+  reinterpret_cast<pollfd*>(call->arguments[0])[1].revents = POLLNVAL;  // as the kernel answers
   call->give_back(run_, -EINTR);
   EXPECT_EQ(polled[1].revents, 0);
   call->give_back(run_, 1);
@@ -119,7 +119,7 @@ TEST_F(HiddenDescriptorsTest, InASetAreKnownNotToBeOpen) {
   FD_SET(kOurs, &write);
   const auto refused = replaced(SYS_select, call);
   ASSERT_NE(refused, nullptr);
-  EXPECT_EQ(refused->known(), -EBADF);
+  EXPECT_EQ(refused->known, -EBADF);
   EXPECT_EQ(replaced(SYS_select, {kOurs, at(&read), at(&write)}), nullptr);  // behind those that are asked for
 }
 

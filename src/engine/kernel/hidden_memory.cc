@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <utility>
+#include <span>
 
 #include "engine/kernel/call_commands.h"
 
@@ -15,24 +15,16 @@ namespace {
 
 std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
-HiddenMemory::Asked& made_in(std::unique_ptr<HiddenMemory::Asked>& into, const CallArguments& made) {
-  if (into == nullptr) {
-    into = std::make_unique<HiddenMemory::Asked>();
-    std::copy(std::begin(made.a), std::end(made.a), into->arguments);
-  }
-  return *into;
-}
-
 }  // namespace
 
-std::unique_ptr<HiddenMemory::Asked> HiddenMemory::replaced(const CallArguments& made) const {
+std::unique_ptr<ReplacedCall> HiddenMemory::replaced(const CallArguments& made) const {
   const Call& call = call_of(made.number);
   Replacement into;
   const std::uint32_t numbers = command_of(made).no_pointer / kPointer1;
   for (std::uint32_t left = pointers_of(call) & ~numbers; left != 0; left &= left - 1) {
     const int argument = std::countr_zero(left);
     if (!is_hidden(made.u(argument))) continue;
-    made_in(into, made).arguments[argument] = static_cast<long>(nowhere_like(made.u(argument)));
+    ReplacedCall::of(made, into).arguments[argument] = static_cast<long>(nowhere_like(made.u(argument)));
   }
   if (into != nullptr) return into;
   for (const WrittenMemory& written : call.written) replace_in_memory(into, made, written);
@@ -47,7 +39,7 @@ void HiddenMemory::replace_in_memory(Replacement& into, const CallArguments& mad
     case Form::Vectors: return replace_in_vectors(into, made, where);
     case Form::Message: {
       const auto header = memory_.value_at<msghdr>(at);
-      if (header && leads_there(*header)) made_in(into, made).known = -EFAULT;
+      if (header && leads_there(*header)) ReplacedCall::of(made, into).known = -EFAULT;
       return;
     }
     case Form::Messages:  // as far as the first that leads there
@@ -55,8 +47,8 @@ void HiddenMemory::replace_in_memory(Replacement& into, const CallArguments& mad
         const auto header = memory_.value_at<msghdr>(at + i * sizeof(mmsghdr));
         if (!header) return;
         if (!leads_there(*header)) continue;
-        if (i == 0) made_in(into, made).known = -EFAULT;
-        made_in(into, made).arguments[where.count] = static_cast<long>(i);
+        if (i == 0) ReplacedCall::of(made, into).known = -EFAULT;
+        ReplacedCall::of(made, into).arguments[where.count] = static_cast<long>(i);
         return;
       }
       return;
@@ -76,9 +68,8 @@ void HiddenMemory::replace_in_vectors(Replacement& into, const CallArguments& ma
     any = true;
   }
   if (!any) return;
-  Asked& asked = made_in(into, made);
-  asked.arguments[where.argument] = reinterpret_cast<long>(pieces.data());
-  asked.vectors.push_back(std::move(pieces));
+  const auto bytes = std::as_bytes(std::span(pieces));
+  ReplacedCall::of(made, into).point_at(where.argument, {bytes.begin(), bytes.end()});
 }
 
 bool HiddenMemory::leads_there(const msghdr& header) const {

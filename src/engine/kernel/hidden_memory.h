@@ -9,12 +9,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
-#include "engine/kernel/call.h"
-#include "engine/kernel/call_table.h"
-#include "engine/run/guest_memory.h"
+#include "engine/kernel/replaced_call.h"
 
 namespace zs::engine {
 
@@ -22,17 +19,11 @@ class HiddenMemory {
  public:
   HiddenMemory(const GuestMemory& memory, const ThreadSet& threads) : memory_(memory), threads_(threads) {}
 
-  /// A call with other arguments.
-  struct Asked {
-    long arguments[6];
-    std::vector<std::vector<iovec>> vectors;  // that they point at
-    std::optional<long> known;                // the outcome, where the kernel need not be asked
-  };
   /// The call to be made instead; null: this names none of the tool's memory.
-  std::unique_ptr<Asked> replaced(const CallArguments& made) const;
+  std::unique_ptr<ReplacedCall> replaced(const CallArguments& made) const;
 
  private:
-  using Replacement = std::unique_ptr<Asked>;
+  using Replacement = std::unique_ptr<ReplacedCall>;
 
   bool is_hidden(std::uint64_t address) const { return memory_.map.is_tools(address); }
   /// Where nothing is mapped, as far behind the beginning of a page.

@@ -30,7 +30,7 @@ class HiddenMemoryTest : public RunTest {
   void TearDown() override { run_.map.munmap(kOwn, kPageSize); }
 
   /// What is called instead; null: what the program calls.
-  std::unique_ptr<HiddenMemory::Asked> replaced(long number, Arguments arguments) {
+  std::unique_ptr<ReplacedCall> replaced(long number, Arguments arguments) {
     std::memcpy(made_, arguments.data(), sizeof made_);
     return hidden_.replaced({.number = number, .a = made_});
   }

@@ -1,4 +1,9 @@
-#include "engine/kernel/id_calls.h"
+// Under --virtual-time: process ids in system calls are those that the program is shown (process_ids.h), and the first
+// process and its parent have numbers of their own (engine.h). Ids of threads are the kernel's but for a process's
+// first: the kernel compares them with what lies in futexes. So mutexes with priority inheritance do not work between
+// processes' first threads, and a robust mutex of one that somebody else kills stays locked.
+// Not translated: ids that come with messages (SCM_CREDENTIALS, signalfd), SysV IPC's notes of who did what,
+// F_SETOWN_EX, CPU clocks of other processes, what files and folders below /proc contain.
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -10,11 +15,13 @@
 #include <cstddef>
 
 #include "engine/kernel/call_commands.h"
+#include "engine/kernel/call_handlers.h"
+#include "engine/kernel/guest_kernel.h"
 #include "engine/kernel/robust_list.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
 
-namespace zs::engine {
+namespace zs::engine::calls {
 namespace {
 
 // Whom a number means does not depend on how far the kernel has counted.
@@ -38,33 +45,34 @@ std::uint64_t id_in_answer(long number, const long (&a)[6]) {
 
 }  // namespace
 
-Outcome IdCalls::answer(const CallArguments& made) {
-  if (!threads_.ids.differ()) return next_.answer(made);
+Outcome in_shown_ids(GuestKernel& kernel, const CallArguments& made) {
+  ThreadSet& threads = kernel.thread_set;
+  if (!threads.ids.differ()) return kernel.calls.answer(made);
   const auto& [number, a] = made;
   const std::uint32_t ids = call_of(number).traits | command_of(made).traits;
   long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
   for (int i = 0; i < 3; ++i) {
-    if ((ids & (kId1 << i)) != 0) changed[i] = threads_.ids.real(static_cast<std::int32_t>(a[i]));
+    if ((ids & (kId1 << i)) != 0) changed[i] = threads.ids.real(static_cast<std::int32_t>(a[i]));
   }
   const bool kills = number == SYS_kill || number == SYS_tkill || number == SYS_tgkill;
-  if (kills && a[number == SYS_tgkill ? 2 : 1] == SIGKILL && changed[0] == threads_.thread->process->pid)
-    leave_robust_list(memory_, threads_, *threads_.thread);  // if somebody else kills it, nobody does
+  if (kills && a[number == SYS_tgkill ? 2 : 1] == SIGKILL && changed[0] == threads.thread->process->pid)
+    leave_robust_list(kernel.memory, threads, *threads.thread);  // if somebody else kills it, nobody does
   std::int32_t group = 0;
   if (number == SYS_ioctl && a[1] == TIOCSPGRP) {
     const auto given = read_guest_value<std::int32_t>(static_cast<std::uint64_t>(a[2]));
     if (!given) return {-EFAULT};
-    group = threads_.ids.real(*given);
+    group = threads.ids.real(*given);
     changed[2] = reinterpret_cast<long>(&group);
   }
-  Outcome outcome = next_.answer({number, changed});
+  Outcome outcome = kernel.calls.answer({number, changed});
   if (!outcome.set_result || is_error(outcome.result)) return outcome;
-  if ((ids & kIdResult) != 0) outcome.result = threads_.ids.shown(static_cast<std::int32_t>(outcome.result));
+  if ((ids & kIdResult) != 0) outcome.result = threads.ids.shown(static_cast<std::int32_t>(outcome.result));
   if (const std::uint64_t place = id_in_answer(number, a); place != 0) {
     const auto told = read_guest_value<std::int32_t>(place);
-    const std::int32_t shown = told ? threads_.ids.shown(*told) : 0;
-    if (told && shown != *told) memory_.write(place, &shown, sizeof shown);
+    const std::int32_t shown = told ? threads.ids.shown(*told) : 0;
+    if (told && shown != *told) kernel.memory.write(place, &shown, sizeof shown);
   }
   return outcome;
 }
 
-}  // namespace zs::engine
+}  // namespace zs::engine::calls

@@ -4,11 +4,21 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include <optional>
+
 #include "engine/kernel/call_handlers.h"
 #include "engine/kernel/guest_kernel.h"
 #include "engine/kernel/restartable_sequences.h"
 
 namespace zs::engine::calls {
+namespace {
+
+/// none: the kernel's business
+Outcome or_kernel(GuestKernel& kernel, const CallArguments& made, std::optional<long> answer) {
+  return {answer ? *answer : kernel.host.call(made)};
+}
+
+}  // namespace
 
 Outcome clone(GuestKernel& kernel, const CallArguments& made) {
   return {kernel.threads.clone({.flags = made.u(0) & UINT32_MAX,
@@ -27,11 +37,12 @@ Outcome vfork(GuestKernel& kernel, const CallArguments&) {
 }
 
 Outcome execve(GuestKernel& kernel, const CallArguments& made) {
-  return {kernel.exec.call(AT_FDCWD, made.u(0), made.u(1), made.u(2), 0)};
+  return {kernel.exec.call({.dirfd = AT_FDCWD, .path = made.u(0), .argv = made.u(1), .envp = made.u(2)})};
 }
 
 Outcome execveat(GuestKernel& kernel, const CallArguments& made) {
-  return {kernel.exec.call(made.i32(0), made.u(1), made.u(2), made.u(3), made.i32(4))};
+  return {kernel.exec.call(
+      {.dirfd = made.i32(0), .path = made.u(1), .argv = made.u(2), .envp = made.u(3), .flags = made.i32(4)})};
 }
 
 Outcome exit(GuestKernel& kernel, const CallArguments& made) { kernel.threads.exit_thread(made.i32(0)); }
@@ -45,18 +56,11 @@ Outcome set_tid_address(GuestKernel& kernel, const CallArguments& made) {
 }
 
 Outcome futex(GuestKernel& kernel, const CallArguments& made) {
-  if (const auto answer = kernel.futexes.call(made.a)) return {*answer};
-  return {kernel.host.call(made)};
-}
-
-Outcome later_futex(GuestKernel& kernel, const CallArguments& made) {
-  if (const auto answer = kernel.futexes.later_call(made)) return {*answer};
-  return {kernel.host.call(made)};
-}
-
-Outcome futex_waitv(GuestKernel& kernel, const CallArguments& made) {
-  if (const auto answer = kernel.futexes.wait_for_any(made.a)) return {*answer};
-  return {kernel.host.call(made)};
+  Futexes& futexes = kernel.futexes;
+  return or_kernel(kernel, made,
+                   made.number == SYS_futex         ? futexes.call(made.a)
+                   : made.number == SYS_futex_waitv ? futexes.wait_for_any(made.a)
+                                                    : futexes.later_call(made));
 }
 
 Outcome nanosleep(GuestKernel& kernel, const CallArguments& made) {
@@ -64,10 +68,7 @@ Outcome nanosleep(GuestKernel& kernel, const CallArguments& made) {
   const bool known = !by_clock || made.a[0] == CLOCK_REALTIME || made.a[0] == CLOCK_MONOTONIC ||
                      made.a[0] == CLOCK_BOOTTIME || made.a[0] == CLOCK_TAI;
   const bool absolute = by_clock && (made.a[1] & TIMER_ABSTIME) != 0;
-  if (known) {
-    if (const auto answer = kernel.futexes.sleep(absolute ? 0 : made.u(by_clock ? 3 : 1))) return {*answer};
-  }
-  return {kernel.host.call(made)};
+  return or_kernel(kernel, made, known ? kernel.futexes.sleep(absolute ? 0 : made.u(by_clock ? 3 : 1)) : std::nullopt);
 }
 
 Outcome sched_affinity(GuestKernel& kernel, const CallArguments& made) {
@@ -100,8 +101,7 @@ Outcome ptrace(GuestKernel& kernel, const CallArguments& made) {
 }
 
 Outcome wait(GuestKernel& kernel, const CallArguments& made) {
-  if (const auto answer = kernel.tracing.wait(made.number, made.a)) return {*answer};
-  return {kernel.host.call(made)};
+  return or_kernel(kernel, made, kernel.tracing.wait(made.number, made.a));
 }
 
 }  // namespace zs::engine::calls

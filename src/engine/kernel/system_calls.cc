@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "engine/kernel/call_dispatch.h"
+#include "engine/kernel/call_handlers.h"
 #include "engine/kernel/call_table.h"
-#include "engine/kernel/clock_calls.h"
 #include "engine/kernel/guest_kernel.h"
 #include "engine/kernel/interrupt_calls.h"
 #include "engine/kernel/seccomp.h"
@@ -33,9 +33,7 @@ bool has_vsyscalls() {
 SystemCalls::SystemCalls(GuestKernel& kernel)
     : kernel_(kernel),
       hidden_memory_(kernel.memory, kernel.thread_set),
-      hidden_(kernel.memory, kernel.thread_set, kernel.run.config),
-      in_shown_ids_(kernel.memory, kernel.thread_set, *this),
-      in_virtual_time_(kernel.memory, kernel.thread_set, kernel.clock, in_shown_ids_) {}
+      hidden_(kernel.memory, kernel.thread_set, kernel.run.config) {}
 
 void SystemCalls::handle(const Exit& exit) {
   Run& run = kernel_.run;
@@ -113,37 +111,26 @@ Outcome SystemCalls::call_by_interrupt(const CallArguments& made, std::uint64_t 
 Outcome SystemCalls::call(const CallArguments& made) {
   const auto asked = hidden_memory_.replaced(made);
   if (asked != nullptr && asked->known) return {*asked->known};
-  return call_of_visible(asked == nullptr ? made : CallArguments{made.number, asked->arguments});
-}
-
-// From here on an argument may also point at what the engine has put in place of the program's.
-Outcome SystemCalls::call_of_visible(const CallArguments& made) {
-  return kernel_.run.config.virtual_time ? in_virtual_time_.answer(made) : answer(made);
+  // From here on an argument may also point at what the engine has put in place of the program's.
+  const CallArguments visible{made.number, asked == nullptr ? made.a : asked->arguments};
+  return kernel_.run.config.virtual_time ? calls::in_virtual_time(kernel_, visible) : answer(visible);
 }
 
 Outcome SystemCalls::answer(const CallArguments& made) {
   const auto replaced = hidden_.replaced(made);
   if (replaced == nullptr) return answer_shown(made);
-  if (replaced->known()) return {*replaced->known()};
-  const Outcome outcome = answer_shown({made.number, replaced->arguments()});
+  if (replaced->known) return {*replaced->known};
+  const Outcome outcome = answer_shown({made.number, replaced->arguments});
   replaced->give_back(kernel_.memory, outcome.result);
   return outcome;
 }
 
 Outcome SystemCalls::answer_shown(const CallArguments& made) {
   kernel_.run.map.limit(&kernel_.run.thread->process->limits);
-  if (const CallHandler handler = call_of(made.number).handler; handler != nullptr) return handler(kernel_, made);
-  if (const auto answer = kernel_.proc.call_on_path(made.number, made.a)) return {*answer};
+  if (const auto answer = calls::on_proc_path(kernel_, made)) return {*answer};
   if (const auto answer = kernel_.code_files.answer_outside_program(made.number, made.a)) return {*answer};
-  if (made.number == SYS_close_range) {
-    if (const auto answer = kernel_.proc.close_others(made.a)) return {*answer};
-  }
-  if (kernel_.run.config.virtual_time) {
-    if (const auto answer = kernel_.virtual_answers.answer(made.number, made.a)) return {*answer};
-  } else if (const auto answer = answer_from_vdso(kernel_.memory, made.number, made.a)) {
-    return {*answer};
-  }
-  return {kernel_.host.call(made)};
+  const CallHandler handler = call_of(made.number).handler;
+  return handler != nullptr ? handler(kernel_, made) : Outcome{kernel_.host.call(made)};
 }
 
 // source: Linux, arch/x86/entry/vsyscall/vsyscall_64.c

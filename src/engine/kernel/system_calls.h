@@ -8,15 +8,13 @@
 #include "engine/kernel/call.h"
 #include "engine/kernel/hidden_descriptors.h"
 #include "engine/kernel/hidden_memory.h"
-#include "engine/kernel/id_calls.h"
-#include "engine/kernel/virtual_calls.h"
 #include "engine/translate/block.h"
 
 namespace zs::engine {
 
 struct GuestKernel;
 
-class SystemCalls final : public AnswersCalls {
+class SystemCalls {
  public:
   explicit SystemCalls(GuestKernel& kernel);
 
@@ -27,22 +25,18 @@ class SystemCalls final : public AnswersCalls {
   bool call_vsyscall(std::uint64_t pc);
   /// From outside: in virtual time, if the run is.
   Outcome call(const CallArguments& made);
+  /// Of a call that names none of the tool's memory, in ids of the kernel's.
+  Outcome answer(const CallArguments& made);
 
  private:
-  Outcome answer(const CallArguments& made) override;
   /// Of the INT 80h at `pc`: with a number of number_behind_interrupt().
   Outcome call_by_interrupt(const CallArguments& made, std::uint64_t pc);
-
-  /// Of a call that names none of the tool's memory.
-  Outcome call_of_visible(const CallArguments& made);
-  /// And none of its descriptors.
+  /// Of a call that names none of the tool's descriptors either.
   Outcome answer_shown(const CallArguments& made);
 
   GuestKernel& kernel_;
   HiddenMemory hidden_memory_;
   HiddenDescriptors hidden_;
-  IdCalls in_shown_ids_;
-  VirtualCalls in_virtual_time_;
 };
 
 }  // namespace zs::engine

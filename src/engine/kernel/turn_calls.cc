@@ -19,6 +19,7 @@
 
 #include "engine/kernel/call_table.h"
 #include "engine/kernel/syscall_window.h"
+#include "engine/kernel/virtual_clock.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
 
@@ -87,11 +88,7 @@ std::int64_t limit_of_poll(const TimeLimit& limit, const long (&a)[6]) {
   return (*given)[0] * 1000 + ((*given)[1] + per_millisecond - 1) / per_millisecond;
 }
 
-std::int64_t now_ms() {
-  TwoWords time{};
-  raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, time.data());
-  return time[0] * 1000 + time[1] / 1'000'000;
-}
+std::int64_t now_ms() { return host_time(CLOCK_MONOTONIC) / 1'000'000; }
 
 /// What select was asked, which it overwrites with the answer.
 class FdSets {

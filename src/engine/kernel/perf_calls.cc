@@ -1,11 +1,7 @@
-// Calls that would show the engine or break it. What is refused is told, where a program could wonder.
-
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "engine/kernel/call_handlers.h"
@@ -32,19 +28,6 @@ Outcome perf_event_open(GuestKernel& kernel, const CallArguments& made) {
         "machine without a PMU");
   }
   return {-ENOENT};
-}
-
-Outcome getdents64(GuestKernel& kernel, const CallArguments& made) { return {kernel.proc.list_folder(made.a)}; }
-
-// Callers that accept weaker bytes (hash seeds, heap keys) get repeatable ones; keys are the kernel's business.
-Outcome getrandom(GuestKernel& kernel, const CallArguments& made) {
-  constexpr std::uint64_t kMost = 0x7FFF'F000;  // that one call transfers (MAX_RW_COUNT)
-  const std::uint32_t flags = static_cast<std::uint32_t>(made.u(2));
-  const bool wrong = (flags & ~(GRND_NONBLOCK | GRND_RANDOM | GRND_INSECURE)) != 0 ||
-                     (flags & (GRND_RANDOM | GRND_INSECURE)) == (GRND_RANDOM | GRND_INSECURE);
-  const bool weak = (flags & (GRND_NONBLOCK | GRND_INSECURE)) != 0;
-  if (wrong || (!weak && !kernel.run.config.virtual_time)) return {kernel.host.call(made)};
-  return {kernel.virtual_answers.write_random(made.u(0), std::min(made.u(1), kMost))};
 }
 
 }  // namespace zs::engine::calls
