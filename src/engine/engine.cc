@@ -18,7 +18,7 @@
 #include "engine/kernel/native_load.h"
 #include "engine/kernel/seccomp.h"
 #include "engine/kernel/shared_tables.h"
-#include "engine/kernel/signal_block.h"
+#include "engine/kernel/thread_stacks.h"
 #include "engine/loader/shown_process.h"
 #include "engine/memory/guest_access.h"
 #include "engine/memory/populate.h"

@@ -29,10 +29,6 @@ struct AwaitedWord {
   }
 };
 
-bool is_time(const std::array<std::int64_t, 2>& time) {
-  return time[0] >= 0 && time[1] >= 0 && time[1] < 1'000'000'000;
-}
-
 /// 0, or why nobody waits.
 long compare(const GuestMemory& memory, const std::vector<AwaitedWord>& words) {
   for (const AwaitedWord& word : words) {
@@ -97,11 +93,11 @@ std::optional<long> Futexes::wait_for_any(const long (&a)[6]) {
   std::vector<AwaitedWord> words(count);
   const std::size_t bytes = count * sizeof words[0];
   if (memory_.read(static_cast<std::uint64_t>(a[0]), words.data(), bytes) != bytes) return std::nullopt;
-  std::array<std::int64_t, 2> timeout{};
+  TwoWords timeout{};
   const bool limited = a[3] != 0;
   if (limited) {
-    const auto given = memory_.value_at<std::array<std::int64_t, 2>>(static_cast<std::uint64_t>(a[3]));
-    if (!given || !is_time(*given) || (a[4] != CLOCK_REALTIME && a[4] != CLOCK_MONOTONIC)) return std::nullopt;
+    const auto given = memory_.value_at<TwoWords>(static_cast<std::uint64_t>(a[3]));
+    if (!given || !is_timespec(*given) || (a[4] != CLOCK_REALTIME && a[4] != CLOCK_MONOTONIC)) return std::nullopt;
     timeout = *given;
   }
   // The first of the kernel's says that the thread has its turn; it stands for all of ours.

@@ -15,7 +15,6 @@ namespace zs::engine {
 namespace {
 
 constexpr std::uint32_t kAnyBit = FUTEX_BITSET_MATCH_ANY, kNobody = 0;
-constexpr std::int64_t kNanosecondsASecond = 1'000'000'000;
 /// How long a turn takes under --virtual-time: the quantum of counted instructions, a nanosecond each, as for the times
 /// of samples.
 constexpr std::uint64_t kTurnNanoseconds = 262144;
@@ -146,12 +145,12 @@ long Futexes::wait_at(FutexWaiters::Key key, const long (&a)[6]) {
   const bool bitset = (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
   const std::uint32_t bits = bitset ? static_cast<std::uint32_t>(a[5]) : kAnyBit;
   if (!aligned(key.address) || bits == 0) return -EINVAL;
-  std::array<std::int64_t, 2> timeout{};
+  TwoWords timeout{};
   if (a[3] != 0) {
-    const auto given = read_guest_value<std::array<std::int64_t, 2>>(static_cast<std::uint64_t>(a[3]));
+    const auto given = read_guest_value<TwoWords>(static_cast<std::uint64_t>(a[3]));
     if (!given) return -EFAULT;
     timeout = *given;
-    if (timeout[0] < 0 || timeout[1] < 0 || timeout[1] >= kNanosecondsASecond) return -EINVAL;
+    if (!is_timespec(timeout)) return -EINVAL;
   }
   const auto now = read_guest_value<std::uint32_t>(key.address);
   if (!now) return -EFAULT;
@@ -164,8 +163,7 @@ long Futexes::wait_at(FutexWaiters::Key key, const long (&a)[6]) {
 
 // With --virtual-time, as long as Thread::limit_of_wait says.
 long Futexes::wait_for_limit(FutexWaiters::Key key, std::uint32_t bits) {
-  const std::int64_t limit = threads_.thread->limit_of_wait;
-  const std::array<std::int64_t, 2> timeout = {limit / kNanosecondsASecond, limit % kNanosecondsASecond};
+  const TwoWords timeout = timespec_of(threads_.thread->limit_of_wait);
   return wait(key, bits, turns_until_limit(), FUTEX_WAIT, &timeout);
 }
 
@@ -183,8 +181,7 @@ std::optional<long> Futexes::sleep(std::uint64_t left) {
   if (result == -ETIMEDOUT) return 0;
   if (result == -EINTR && left != 0) {
     const std::int64_t slept = static_cast<std::int64_t>((turns_ended_ - began) * kTurnNanoseconds);
-    const std::int64_t rest = std::max<std::int64_t>(limit - slept, 0);
-    const std::array<std::int64_t, 2> told = {rest / kNanosecondsASecond, rest % kNanosecondsASecond};
+    const TwoWords told = timespec_of(std::max<std::int64_t>(limit - slept, 0));
     if (memory_.write(left, told.data(), sizeof told) != sizeof told) return -EFAULT;
   }
   return result;
@@ -193,7 +190,7 @@ std::optional<long> Futexes::sleep(std::uint64_t left) {
 // Lets the others run until somebody wakes this thread, until turns_ended_ is `until`, or until the host's clock is at
 // `timeout` (null: for ever), as `operation` reads it.
 long Futexes::wait(FutexWaiters::Key key, std::uint32_t bits, std::uint64_t until, long operation,
-                   const std::array<std::int64_t, 2>* timeout) {
+                   const TwoWords* timeout) {
   Thread& thread = *threads_.thread;
   threads_.observer().flush(threads_.ids.shown(thread.id));
   waiters_.add(thread, key, bits, until);

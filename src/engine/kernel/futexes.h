@@ -5,7 +5,6 @@
 // that are shown the kernel's id.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -13,6 +12,7 @@
 #include "engine/kernel/call.h"
 #include "engine/kernel/futex_waiters.h"
 #include "engine/kernel/thread_turns.h"
+#include "engine/kernel/virtual_clock.h"
 #include "engine/run/guest_memory.h"
 
 namespace zs::engine {
@@ -45,8 +45,7 @@ class Futexes {
  private:
   long wait_at(FutexWaiters::Key key, const long (&a)[6]);
   long wait_for_limit(FutexWaiters::Key key, std::uint32_t bits);
-  long wait(FutexWaiters::Key key, std::uint32_t bits, std::uint64_t until, long operation,
-            const std::array<std::int64_t, 2>* timeout);
+  long wait(FutexWaiters::Key key, std::uint32_t bits, std::uint64_t until, long operation, const TwoWords* timeout);
   long sleep_until_turn(Thread& thread, long number, const long (&a)[6]);
   bool is_ours(std::uint64_t address, bool shared) const;
   long wake_shared(std::uint64_t address, std::uint32_t most, std::uint32_t bits);

@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include <array>
-#include <cstdio>
+#include <charconv>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "engine/raw_syscall.h"
@@ -24,12 +24,7 @@ constexpr long kPidfdOpen = 434;  // not in every libc's headers
 /// As ps shows it: R runs, S sleeps, D waits for a device, T or t stopped, Z ended; X: there is none.
 char state_of(std::int32_t pid) {
   char path[32] = "/proc/";
-  char digits[12];
-  int count = 0;
-  for (std::int32_t rest = pid; rest != 0; rest /= 10) digits[count++] = static_cast<char>('0' + rest % 10);
-  char* to = path + 6;
-  while (count != 0) *to++ = digits[--count];
-  std::memcpy(to, "/stat", 6);
+  std::memcpy(std::to_chars(path + 6, std::end(path), pid).ptr, "/stat", 6);
   const long fd = raw_syscall(SYS_open, path, O_RDONLY | O_CLOEXEC);
   if (is_error(fd)) return 'X';
   char text[256] = "";

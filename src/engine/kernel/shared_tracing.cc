@@ -9,7 +9,9 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <vector>
 
 #include "engine/memory/guest_access.h"
@@ -26,23 +28,11 @@ constexpr std::uint32_t kByInterrupt = kStopped | SIGTRAP << kStoppedBy | PTRACE
 
 user_regs_struct registers_of(const Thread& thread) {
   user_regs_struct regs{};
-  const auto& g = thread.gpr;
-  regs.r15 = g[kR15];
-  regs.r14 = g[kR14];
-  regs.r13 = g[kR13];
-  regs.r12 = g[kR12];
-  regs.r11 = g[kR11];
-  regs.r10 = g[kR10];
-  regs.r9 = g[kR9];
-  regs.r8 = g[kR8];
-  regs.rbp = g[kRbp];
-  regs.rbx = g[kRbx];
-  regs.rax = g[kRax];
-  regs.rcx = g[kRcx];
-  regs.rdx = g[kRdx];
-  regs.rsi = g[kRsi];
-  regs.rdi = g[kRdi];
-  regs.rsp = g[kRsp];
+  // As they lie in it, but for the stack pointer.
+  constexpr Gpr kOrder[] = {kR15, kR14, kR13, kR12, kRbp, kRbx, kR11, kR10, kR9, kR8, kRax, kRcx, kRdx, kRsi, kRdi};
+  static_assert(offsetof(user_regs_struct, orig_rax) == std::size(kOrder) * sizeof regs.rdi);
+  for (unsigned long long* to = &regs.r15; const Gpr reg : kOrder) *to++ = thread.gpr[reg];
+  regs.rsp = thread.gpr[kRsp];
   regs.orig_rax = ~0ULL;
   regs.rip = thread.pc;
   regs.eflags = thread.flags;

@@ -6,10 +6,10 @@
 
 #include "arch/linear.h"
 #include "engine/kernel/native_rest.h"
-#include "engine/kernel/signal_block.h"
 #include "engine/kernel/signal_frame.h"
 #include "engine/kernel/signal_gate.h"
 #include "engine/kernel/syscall_window.h"
+#include "engine/kernel/thread_stacks.h"
 #include "engine/memory/copy_code.h"
 #include "engine/raw_syscall.h"
 #include "engine/segment_bases.h"

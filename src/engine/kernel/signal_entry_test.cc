@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "engine/kernel/kernel_parts.h"
-#include "engine/kernel/signal_block.h"
 #include "engine/kernel/syscall_window.h"
+#include "engine/kernel/thread_stacks.h"
 #include "engine/memory/copy_code.h"
 #include "engine/raw_syscall.h"
 #include "engine/test_run.h"

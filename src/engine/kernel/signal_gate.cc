@@ -15,9 +15,9 @@ long set_kernel_mask(std::uint64_t mask, const std::atomic<std::uint32_t>& pendi
 }  // namespace
 
 void queue_to_thread(std::int32_t pid, std::int32_t tid, int signal, const siginfo_t& info) {
-  if (is_error(raw_syscall(SYS_rt_tgsigqueueinfo, pid, tid, signal, &info))) {
-    raw_syscall(SYS_tgkill, pid, tid, signal);  // the queue is full: as the kernel, without what came with it
-  }
+  // The queue is full, or it is not the first thread, which alone may send itself what the kernel or somebody else has
+  // sent: without what came with it.
+  if (is_error(raw_syscall(SYS_rt_tgsigqueueinfo, pid, tid, signal, &info))) raw_syscall(SYS_tgkill, pid, tid, signal);
 }
 
 bool SignalGate::hold() { return change(~std::uint64_t{0}); }

@@ -358,9 +358,8 @@ void Signals::end_by(int signal, std::int32_t to, bool to_thread) {
 void Signals::let_kernel_deliver(int signal, const siginfo_t& info) {
   const std::uint64_t everything = ~std::uint64_t{0};
   raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, nullptr, 8);
-  const long pid = raw_syscall(SYS_getpid), tid = raw_syscall(SYS_gettid);
-  // Only the first thread may send itself what the kernel or somebody else has sent.
-  if (is_error(raw_syscall(SYS_rt_tgsigqueueinfo, pid, tid, signal, &info))) raw_syscall(SYS_tgkill, pid, tid, signal);
+  queue_to_thread(static_cast<std::int32_t>(raw_syscall(SYS_getpid)),
+                  static_cast<std::int32_t>(raw_syscall(SYS_gettid)), signal, info);
   stack_t ours{};
   raw_syscall(SYS_sigaltstack, nullptr, &ours);
   become_program(~(signal_bit(signal) | signal_bit(SIGSEGV)), ours);

@@ -1,7 +1,6 @@
 #include "engine/kernel/thread_turns.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "engine/one_processor.h"
@@ -9,26 +8,15 @@
 namespace zs::engine {
 
 void ThreadTurns::save(Thread& thread) {
-  std::memcpy(thread.gpr, run_.context.gpr, sizeof thread.gpr);
-  thread.flags = run_.context.flags;
-  thread.fs_base = run_.context.fs_base;
-  thread.gs_base = run_.context.gs_base;
-  thread.fs_selector = run_.context.fs_selector;
-  thread.gs_selector = run_.context.gs_selector;
-  thread.xsave.resize(xsave_bytes());
-  std::memcpy(thread.xsave.data(), reinterpret_cast<const std::byte*>(&run_.context) + kXsaveOffset,
-              thread.xsave.size());
+  copy_registers(thread, run_.context);
+  const auto* const area = reinterpret_cast<const std::byte*>(&run_.context) + kXsaveOffset;
+  thread.xsave.assign(area, area + xsave_bytes());
 }
 
 void ThreadTurns::load(Thread& thread) {
-  std::memcpy(run_.context.gpr, thread.gpr, sizeof thread.gpr);
-  run_.context.flags = thread.flags;
-  run_.context.fs_base = thread.fs_base;
-  run_.context.gs_base = thread.gs_base;
-  run_.context.fs_selector = thread.fs_selector;
-  run_.context.gs_selector = thread.gs_selector;
+  copy_registers(run_.context, thread);
   run_.context.host_rsp = thread.host_rsp;
-  std::memcpy(reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset, thread.xsave.data(), thread.xsave.size());
+  std::ranges::copy(thread.xsave, reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset);
   run_.thread = &thread;
   thread.interrupted = true;
   if (run_.lock.owner_died()) forget_dead_processes();

@@ -2,6 +2,7 @@
 // Thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -14,6 +15,17 @@
 #include "engine/run.h"
 
 namespace zs::engine {
+
+/// All but the vector registers, between threads and the Context.
+template <typename To, typename From>
+void copy_registers(To& to, const From& from) {
+  std::ranges::copy(from.gpr, to.gpr);
+  to.flags = from.flags;
+  to.fs_base = from.fs_base;
+  to.gs_base = from.gs_base;
+  to.fs_selector = from.fs_selector;
+  to.gs_selector = from.gs_selector;
+}
 
 class ThreadTurns {
  public:

@@ -3,7 +3,6 @@
 #include <linux/sched.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -11,8 +10,8 @@
 #include "base/check.h"
 #include "base/room_for_descriptors.h"
 #include "engine/kernel/robust_list.h"
-#include "engine/kernel/signal_block.h"
 #include "engine/kernel/syscall_window.h"
+#include "engine/kernel/thread_stacks.h"
 #include "engine/loader/shown_process.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
@@ -144,15 +143,14 @@ std::int32_t Threads::prepare_child(Thread& child, const CloneRequest& request) 
   const std::uint64_t flags = request.flags;
   const bool same_process = (flags & CLONE_THREAD) != 0;
   parts_.turns.save(parent);
-  std::memcpy(child.gpr, parent.gpr, sizeof child.gpr);
-  child.flags = parent.flags;
+  copy_registers(child, parent);
   child.xsave = parent.xsave;
   child.gpr[kRax] = 0;
   if (request.stack != 0) child.gpr[kRsp] = request.stack;
-  child.fs_base = (flags & CLONE_SETTLS) != 0 ? request.tls : parent.fs_base;
-  child.fs_selector = (flags & CLONE_SETTLS) != 0 ? std::uint16_t{0} : parent.fs_selector;
-  child.gs_base = parent.gs_base;
-  child.gs_selector = parent.gs_selector;
+  if ((flags & CLONE_SETTLS) != 0) {
+    child.fs_base = request.tls;
+    child.fs_selector = 0;
+  }
   child.pc = parent.pc;
   child.mask = parent.mask;
   child.filters = parent.filters;
