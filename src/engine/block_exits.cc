@@ -1,6 +1,8 @@
 #include "engine/block_exits.h"
 
+#include <cstdio>
 #include <span>
+#include <string>
 
 #include "arch/linear.h"
 #include "base/check.h"
@@ -34,6 +36,7 @@ void BlockExits::handle(const Exit& exit) {
     case ExitKind::Undecodable:
       thread.step.active = false;
       thread.pc = exit.pc;
+      tell_of_instruction_beyond_level(exit.pc);
       if (isa::is_too_long(kernel_.code.fetch(exit.pc)))
         kernel_.signals.raise_fault(SIGSEGV, SI_KERNEL, 0, 13);
       else
@@ -47,6 +50,18 @@ void BlockExits::handle(const Exit& exit) {
     case ExitKind::Direct:
     case ExitKind::Indirect: CHECK(false && "handled by Dispatcher::leave_block");
   }
+}
+
+// Once in each process: a program may try which instructions there are.
+void BlockExits::tell_of_instruction_beyond_level(std::uint64_t pc) {
+  Run& run = kernel_.run;
+  const arch::CpuLevel level = run.config.cpu_level;
+  if (level == arch::CpuLevel::Host || told_of_level_ || !isa::decode(pc, kernel_.code.fetch(pc))) return;
+  told_of_level_ = true;
+  char at[24];
+  std::snprintf(at, sizeof at, "0x%llx", static_cast<unsigned long long>(pc));
+  run.observer().notice(run.program.exe_path + ": at " + at + " is an instruction that " +
+                        std::string(arch::name_of(level)) + " does not have; --cpu-level host runs it");
 }
 
 void BlockExits::handle_unfetchable(std::uint64_t pc) {

@@ -19,8 +19,10 @@ class BlockExits {
  private:
   void raise_software_trap(const Exit& exit);
   void handle_unfetchable(std::uint64_t pc);
+  void tell_of_instruction_beyond_level(std::uint64_t pc);
 
   GuestKernel& kernel_;
+  bool told_of_level_ = false;
 };
 
 }  // namespace zs::engine

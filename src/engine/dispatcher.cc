@@ -296,7 +296,7 @@ std::uint64_t Dispatcher::choose(std::uint32_t link_from) {
 // returns whether the thread is there, which has asked for that
 bool Dispatcher::fault_at_rdtsc() {
   const std::uint64_t pc = run_.thread->pc;
-  const std::optional<Insn> insn = isa::decode(pc, kernel_.code.fetch(pc), run_.config.virtual_time);
+  const std::optional<Insn> insn = isa::decode(pc, kernel_.code.fetch(pc), run_.config.processor());
   if (!insn || !isa::is_rdtsc_or_rdtscp(*insn)) return false;
   kernel_.signals.raise_fault(SIGSEGV, SI_KERNEL, 0, 13);
   return true;

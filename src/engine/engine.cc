@@ -90,6 +90,7 @@ ProgramConfig program_config(const Config& config) {
   wanted.argv = config.argv;
   wanted.envp = config.envp;
   wanted.seed = config.seed;
+  wanted.cpu_level = config.cpu_level;
   wanted.vdso = config.vdso;
   return wanted;
 }

@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <string>
 
+#include "arch/cpu_level.h"
+#include "isa/decode.h"
+
 namespace zs::engine {
 
 /// Descriptors [RunSettings::first_private_fd, +8) are the tool's. The last one is the program's file. The one before
@@ -19,6 +22,10 @@ struct RunSettings {
 
   bool inherit = true;  // follow children; false: they are neither counted nor told of, and what they exec is native
   bool virtual_time = false;  // time, TSC, process ids and randomness are functions of the run
+  /// The processor and the machine that the program sees; not Host: fixed ones, in virtual time.
+  arch::CpuLevel cpu_level = arch::CpuLevel::Host;
+  std::uint32_t cpus = 4;  // of these, if it is fixed
+  isa::Processor processor() const { return {.virtual_time = virtual_time, .level = cpu_level}; }
   bool vdso = false;          // give the program the kernel's vdso
   bool precise_only = false;  // one instruction per translation: slow, for cross-checking
   bool native_load = false;   // load, then jump to the entry untranslated: what the ptrace oracle steps
@@ -34,9 +41,9 @@ struct RunSettings {
   std::uint64_t cache_bytes = std::uint64_t{512} << 20;  // of all files in it
 
   static void fields(auto& s, auto& visit) {
-    visit(s.inherit, s.virtual_time, s.vdso, s.precise_only, s.native_load, s.check_cache, s.cache_statistics, s.seed,
-          s.max_block_instructions, s.contexts, s.first_private_fd, s.code_cache_bytes, s.cache_directory,
-          s.cache_bytes);
+    visit(s.inherit, s.virtual_time, s.cpu_level, s.cpus, s.vdso, s.precise_only, s.native_load, s.check_cache,
+          s.cache_statistics, s.seed, s.max_block_instructions, s.contexts, s.first_private_fd, s.code_cache_bytes,
+          s.cache_directory, s.cache_bytes);
   }
   bool operator==(const RunSettings&) const = default;
 };

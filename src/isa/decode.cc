@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "isa/fast_decode.h"
+#include "isa/level.h"
 #include "isa/zydis_decode.h"
 
 namespace zs::isa {
@@ -302,7 +303,7 @@ bool names_fs_or_gs(const ZydisDecodedInstruction& raw, const ZydisDecodedOperan
   return std::any_of(operands, operands + raw.operand_count, is_either);
 }
 
-Flow classify_flow(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands, bool virtual_time) {
+Flow classify_flow(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands, Processor processor) {
   const bool far_form = raw.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
   const bool word_form = (raw.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) != 0 && raw.operand_width == 16;
   const bool immediate = raw.operand_count_visible > 0 && operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
@@ -358,7 +359,12 @@ Flow classify_flow(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand
     case ZYDIS_MNEMONIC_RDPID:
     case ZYDIS_MNEMONIC_RDRAND:
     case ZYDIS_MNEMONIC_RDSEED:
-    case ZYDIS_MNEMONIC_CPUID: return virtual_time ? Flow::Emulated : Flow::Plain;
+    case ZYDIS_MNEMONIC_CPUID: return processor.virtual_time ? Flow::Emulated : Flow::Plain;
+    case ZYDIS_MNEMONIC_XGETBV:
+    case ZYDIS_MNEMONIC_XSAVE:
+    case ZYDIS_MNEMONIC_XSAVE64:
+    case ZYDIS_MNEMONIC_XRSTOR:
+    case ZYDIS_MNEMONIC_XRSTOR64: return processor.level != arch::CpuLevel::Host ? Flow::Emulated : Flow::Plain;
     default: break;
   }
   if (raw.meta.category == ZYDIS_CATEGORY_COND_BR) return Flow::ConditionalJump;
@@ -407,7 +413,7 @@ const ZydisDecoder& zydis_decoder() {
   return instance;
 }
 
-std::optional<Insn> decode_with_zydis(std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time) {
+std::optional<Insn> decode_with_zydis(std::uint64_t pc, std::span<const std::uint8_t> code, Processor processor) {
   ZydisDecodedInstruction raw;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
   if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&zydis_decoder(), code.data(), code.size(), &raw, operands)))
@@ -419,7 +425,7 @@ std::optional<Insn> decode_with_zydis(std::uint64_t pc, std::span<const std::uin
   insn.pc = pc;
   insn.length = raw.length;
   std::memcpy(insn.bytes.data(), code.data(), raw.length);
-  insn.flow = classify_flow(raw, operands, virtual_time);
+  insn.flow = classify_flow(raw, operands, processor);
   insn.facts.branch = branch_kind(insn.flow);
   insn.facts.nop = raw.mnemonic == ZYDIS_MNEMONIC_NOP;
   insn.facts.prefetch = is_prefetch(raw.mnemonic);
@@ -475,18 +481,19 @@ std::optional<Insn> decode_with_zydis(std::uint64_t pc, std::span<const std::uin
   return insn;
 }
 
-bool decode_into(Insn& insn, std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time) {
-  // Nothing that the fast decoder knows depends on virtual_time.
+bool decode_into(Insn& insn, std::uint64_t pc, std::span<const std::uint8_t> code, Processor processor) {
+  if (processor.level != arch::CpuLevel::Host && is_beyond(processor.level, code)) return false;
+  // Nothing else that the fast decoder knows depends on the processor.
   if (fast_decode(pc, code, insn)) return true;
-  const std::optional<Insn> decoded = decode_with_zydis(pc, code, virtual_time);
+  const std::optional<Insn> decoded = decode_with_zydis(pc, code, processor);
   if (!decoded) return false;
   insn = *decoded;
   return true;
 }
 
-std::optional<Insn> decode(std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time) {
+std::optional<Insn> decode(std::uint64_t pc, std::span<const std::uint8_t> code, Processor processor) {
   std::optional<Insn> insn(std::in_place);
-  if (!decode_into(*insn, pc, code, virtual_time)) insn.reset();
+  if (!decode_into(*insn, pc, code, processor)) insn.reset();
   return insn;
 }
 

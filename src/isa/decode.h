@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "arch/cpu_level.h"
 #include "arch/retired.h"
 #include "isa/registers.h"
 
@@ -78,18 +79,24 @@ struct Insn {
   std::uint8_t opcode_at = 0, vvvv_at = 0;
 };
 
+/// What decides whether an instruction is one, and who answers it.
+struct Processor {
+  bool virtual_time = false;  // RDTSC and its kin are Emulated
+  arch::CpuLevel level =
+      arch::CpuLevel::Host;  // otherwise XGETBV, XSAVE and XRSTOR are too, and what is beyond is none
+};
+
 /// Decodes the instruction at `pc` from `code` (up to 15 bytes, possibly fewer at the end of executable memory).
 /// returns nothing if the bytes are no instruction, or do not suffice
-/// `virtual_time` makes RDTSC and its kin Emulated.
-std::optional<Insn> decode(std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time);
+std::optional<Insn> decode(std::uint64_t pc, std::span<const std::uint8_t> code, Processor processor = {});
 
 /// The same into an Insn of the caller's, for the translator's inner loop: every field is written but for the elements
 /// of `memory` past memory_count, which are left as they were.
 /// returns false where decode() returns nothing; `insn` is then untouched
-bool decode_into(Insn& insn, std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time);
+bool decode_into(Insn& insn, std::uint64_t pc, std::span<const std::uint8_t> code, Processor processor = {});
 
 /// What decode() must answer: the way through Zydis, for every instruction there is, several times slower.
-std::optional<Insn> decode_with_zydis(std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time);
+std::optional<Insn> decode_with_zydis(std::uint64_t pc, std::span<const std::uint8_t> code, Processor processor = {});
 
 /// POPF and PUSHF, of any size.
 inline bool is_one_byte(const Insn& insn, std::uint8_t opcode) {

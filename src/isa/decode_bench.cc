@@ -28,7 +28,7 @@ void over_libc(benchmark::State& state, const Decode& decode_one) {
 void BM_Decode_Into(benchmark::State& state) {
   Insn insn;
   over_libc(state, [&insn](std::uint64_t pc, std::span<const std::uint8_t> code) {
-    benchmark::DoNotOptimize(decode_into(insn, pc, code, false));
+    benchmark::DoNotOptimize(decode_into(insn, pc, code));
     benchmark::ClobberMemory();
   });
 }
@@ -36,16 +36,15 @@ BENCHMARK(BM_Decode_Into)->Unit(benchmark::kMillisecond);
 
 // Signal handling and single steps pay this.
 void BM_Decode(benchmark::State& state) {
-  over_libc(state, [](std::uint64_t pc, std::span<const std::uint8_t> code) {
-    benchmark::DoNotOptimize(decode(pc, code, false));
-  });
+  over_libc(state,
+            [](std::uint64_t pc, std::span<const std::uint8_t> code) { benchmark::DoNotOptimize(decode(pc, code)); });
 }
 BENCHMARK(BM_Decode)->Unit(benchmark::kMillisecond);
 
 // What every instruction cost before fast_decode, and what EVEX, x87 and string instructions cost still.
 void BM_Decode_WithZydis(benchmark::State& state) {
   over_libc(state, [](std::uint64_t pc, std::span<const std::uint8_t> code) {
-    benchmark::DoNotOptimize(decode_with_zydis(pc, code, false));
+    benchmark::DoNotOptimize(decode_with_zydis(pc, code));
   });
 }
 BENCHMARK(BM_Decode_WithZydis)->Unit(benchmark::kMillisecond);

@@ -174,7 +174,7 @@ TEST(Decode, RefusesWhatTheEngineDoesNotRun) {
 
 TEST(Decode, SaysNothingOfBytesThatAreNoInstruction) {
   const std::vector<std::uint8_t> code{0x06};
-  EXPECT_FALSE(decode(0x1000, code, false).has_value());
+  EXPECT_FALSE(decode(0x1000, code).has_value());
   EXPECT_FALSE(is_truncated(code));
   const std::vector<std::uint8_t> cut{0x48, 0x8B};
   EXPECT_TRUE(is_truncated(cut));

@@ -128,7 +128,7 @@ class Comparison {
   unsigned at(std::span<const std::uint8_t> code) {
     if (!fast_decode(kPc, code, insn_)) return 0;
     ++answered_;
-    const auto zydis = decode_with_zydis(kPc, code, false);
+    const auto zydis = decode_with_zydis(kPc, code);
     const std::string difference = zydis ? differences(insn_, *zydis) : " an instruction for none";
     if (!difference.empty() && ++wrong_ <= 20) ADD_FAILURE() << hex(code) << ':' << difference;
     const unsigned length = insn_.length;
@@ -318,7 +318,7 @@ TEST(FastDecode, LeavesBuffersThatAreShorterThanAnInstructionMayBeToZydis) {
       const auto cut = std::span(code).first(size);
       Insn insn;
       EXPECT_EQ(fast_decode(kPc, cut, insn), size == code.size());
-      const auto whole = decode(kPc, cut, false), zydis = decode_with_zydis(kPc, cut, false);
+      const auto whole = decode(kPc, cut), zydis = decode_with_zydis(kPc, cut);
       ASSERT_EQ(whole.has_value(), zydis.has_value()) << size;
       if (whole) {
         EXPECT_EQ(differences(*whole, *zydis), "");
@@ -341,8 +341,8 @@ TEST(FastDecode, RefusesWhatPassesFifteenBytes) {
 
 TEST(FastDecode, LeavesTheCallersInsnAloneIfItDoesNotKnow) {
   Insn insn = stale();
-  EXPECT_FALSE(fast_decode(kPc, Code{0xD9, 0xE8}, insn));    // fld1
-  EXPECT_FALSE(decode_into(insn, kPc, Bytes{0x06}, false));  // no instruction
+  EXPECT_FALSE(fast_decode(kPc, Code{0xD9, 0xE8}, insn));  // fld1
+  EXPECT_FALSE(decode_into(insn, kPc, Bytes{0x06}));       // no instruction
   EXPECT_EQ(differences(insn, stale()), "");
 }
 

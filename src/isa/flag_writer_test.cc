@@ -41,7 +41,7 @@ TEST(FlagWriter, NeverTakesWhatZydisSaysLeavesOrReadsAStatusFlag) {
     std::array<std::uint8_t, 15> bytes{};
     for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random());
     if (i % 2 == 0) bytes[0] = static_cast<std::uint8_t>(0x40 | (bytes[0] & 15));
-    const auto insn = decode(0x1000, bytes, false);
+    const auto insn = decode(0x1000, bytes);
     if (!insn || !overwrites_flags(*insn)) continue;
     ++taken;
     ZydisDecodedInstruction zydis;

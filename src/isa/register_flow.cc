@@ -125,7 +125,7 @@ void describe(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* ope
 
 std::optional<FlowInsn> decode_flow(std::uint64_t pc, std::span<const std::uint8_t> code) {
   FlowInsn out;
-  if (!decode_into(out.insn, pc, code, false)) return std::nullopt;
+  if (!decode_into(out.insn, pc, code)) return std::nullopt;
   ZydisDecodedInstruction raw;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
   if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&zydis_decoder(), code.data(), code.size(), &raw, operands)))

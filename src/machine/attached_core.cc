@@ -73,7 +73,7 @@ const AttachedCore::Shape* AttachedCore::shape_of(Shape& seen) {
   for (auto at = first; at != last; ++at) {
     if (is_seen(at->second)) return newest = &at->second;
   }
-  const auto insn = isa::decode(seen.pc, seen.bytes, false);
+  const auto insn = isa::decode(seen.pc, seen.bytes);
   if (!insn) return nullptr;
   if (shapes_.size() == kMostPaths) {
     thread_->forget_paths();

@@ -55,14 +55,14 @@ class Causes(unittest.TestCase):
 
     def check(self, program):
         guilty = self.build(program)
-        self.zeroskid("topdown", "-q", "-j", "-o", "tree", "--virtual-time", "--", "./program")
+        self.zeroskid("topdown", "-q", "-j", "-o", "tree", "--virtual-time", "--cpu-level", "host", "--", "./program")
         tree = json.loads((self.folder / "tree").read_text())
         share = {node["node"]: node["percent"] for node in tree["nodes"]}
         self.assertGreaterEqual(share[program.node], program.least, f"{program.node} of {share}")
         for node, most in program.must_not.items():
             self.assertLessEqual(share[node], most, f"{node} of {share}")
         names = list(program.events)
-        self.zeroskid("stat", "-q", "-j", "-o", "counts", "--virtual-time", "--detail", "complete", "-e", ",".join(names), "--", "./program")
+        self.zeroskid("stat", "-q", "-j", "-o", "counts", "--virtual-time", "--cpu-level", "host", "--detail", "complete", "-e", ",".join(names), "--", "./program")
         rows = [json.loads(line) for line in (self.folder / "counts").read_text().splitlines()]
         for row in rows:
             least, most = program.events[row["event"]]
@@ -74,7 +74,7 @@ class Causes(unittest.TestCase):
         words = command.split()
         self.assertEqual(words[0], "zeroskid", command)
         place = words.index("record") + 1
-        self.zeroskid(*words[1:place], "-q", "--virtual-time", *words[place:])
+        self.zeroskid(*words[1:place], "-q", "--virtual-time", "--cpu-level", "host", *words[place:])
         shown = self.zeroskid("report", "--stdio", "--sort=srcline").stdout
         first = next(line for line in shown.splitlines() if re.search(r"\d%", line))
         found = re.search(r"kernel\.S:(\d+)", first)
@@ -106,7 +106,7 @@ class Causes(unittest.TestCase):
                 self.build(program)
                 rows = []
                 for options in ((), ("--detail", "complete")):
-                    self.zeroskid("stat", "-q", "-j", "-o", "counts", "--virtual-time", *options, "-e", "instructions,cycles", "--", "./program")
+                    self.zeroskid("stat", "-q", "-j", "-o", "counts", "--virtual-time", "--cpu-level", "host", *options, "-e", "instructions,cycles", "--", "./program")
                     rows.append([json.loads(line) for line in (self.folder / "counts").read_text().splitlines()])
                 usual, complete = ([float(row["counter-value"]) for row in run] for run in rows)
                 self.assertGreater(usual[0], 12_000_000, "more than what is modelled in front of units")

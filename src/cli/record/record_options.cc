@@ -323,13 +323,15 @@ Result<void> choose(const Words& words, RecordOptions& out) {
       {"branches", std::to_string((*model)->has_lbr() ? (*model)->lbr_entries : 0)},
       {"max_precise", (*model)->has_pebs() ? "3" : "0"}};
   out.description.version = ZEROSKID_VERSION;
-  const std::vector<profile::Note> of_run = {{"back end", "software PMU"},
-                                             {"CPU model", out.config.cpu_model},
-                                             {"modelled core", core_in_words(out.config)},
-                                             {"seed", std::to_string(out.config.seed)},
-                                             {"virtual time", out.config.virtual_time ? "yes" : "no"},
-                                             {"PMUs per thread", std::to_string(out.pmus)},
-                                             {"PEBS records per PMI", std::to_string(out.config.records_per_pmi())}};
+  const std::vector<profile::Note> of_run = {
+      {"back end", "software PMU"},
+      {"CPU model", out.config.cpu_model},
+      {"modelled core", core_in_words(out.config)},
+      {"seed", std::to_string(out.config.seed)},
+      {"virtual time", out.config.virtual_time ? "yes" : "no"},
+      {"program's machine", out.config.cpu_level == arch::CpuLevel::Host ? "this one" : shown_machine(out.config)},
+      {"PMUs per thread", std::to_string(out.pmus)},
+      {"PEBS records per PMI", std::to_string(out.config.records_per_pmi())}};
   out.description.notes.insert(out.description.notes.begin(), of_run.begin(), of_run.end());
   if (out.config.schedule_seed != 0)
     out.description.notes.push_back({"schedule seed", std::to_string(out.config.schedule_seed)});

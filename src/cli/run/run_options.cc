@@ -41,6 +41,10 @@ void add_run_options(CommandLine& line, RunOptions& options) {
   line.flag("--virtual-time", options.virtual_time,
             "Clocks, process ids, random numbers and the order of processes, of which one\nruns at a time, depend on "
             "the run alone, so that it repeats exactly");
+  line.value("--cpu-level", options.level, "host|x86-64|x86-64-v2|x86-64-v3|x86-64-v4",
+             "With --virtual-time: the program sees a processor with just these features, and a machine that is\n"
+             "the same everywhere [x86-64-v3, or the highest level below it that this machine has]");
+  line.number("--cpus", options.shown_cpus, 1, "N", "Processors of that machine [4]");
   line.flag("--vdso", options.vdso, "Give the program the kernel's vdso (its clocks are then not system calls)");
   line.flag("-i,--no-inherit", options.no_inherit, "Leave child processes, and what they execute, alone");
   line.flag("--no-cache", options.no_cache, "Neither use nor keep translations of other runs");
@@ -68,6 +72,19 @@ Result<void> check_run_options(const RunOptions& options) {
   if (!options.pid.empty()) return Error{"-p: attaching to a running process is not supported yet", kHint};
   if (!options.tid.empty()) return Error{"-t: attaching to a running thread is not supported yet", kHint};
   if (options.all_cpus) return Error{"-a: a software PMU sees the programs it runs, not the whole system", kHint};
+  if (!options.virtual_time && (!options.level.empty() || options.shown_cpus != 0))
+    return Error{"--cpu-level and --cpus: the program sees another machine in virtual time only", "add --virtual-time"};
+  if (const auto level = arch::cpu_level_of(options.level); !options.level.empty()) {
+    const std::string hint = "host, x86-64, x86-64-v2, x86-64-v3, x86-64-v4";
+    if (!level) return Error{"--cpu-level " + options.level + ": no such level", hint};
+    if (*level == arch::CpuLevel::Host && options.shown_cpus != 0)
+      return Error{"--cpus: with --cpu-level host the program sees this machine", "leave one of them out"};
+    const std::string missing = *level == arch::CpuLevel::Host ? "" : arch::missing_here(*level);
+    if (!missing.empty()) return Error{"--cpu-level " + options.level + ": this machine lacks " + missing, hint};
+  }
+  constexpr std::uint64_t kMostCpus = 64;
+  if (options.shown_cpus > kMostCpus)
+    return Error{"--cpus " + std::to_string(options.shown_cpus) + ": too many", "at most " + std::to_string(kMostCpus)};
   if (!parse_memory_size(options.cache_size))
     return Error{"--cache-size " + options.cache_size + ": no size", "a number with K, M or G, for example 512M"};
   if (!options.cache_folder.empty() && !options.no_cache) {
@@ -80,9 +97,17 @@ Result<void> check_run_options(const RunOptions& options) {
   return {};
 }
 
+std::string shown_machine(const engine::RunSettings& settings) {
+  if (settings.cpu_level == arch::CpuLevel::Host) return "";
+  return std::string(arch::name_of(settings.cpu_level)) + ", " + std::to_string(settings.cpus) +
+         (settings.cpus == 1 ? " processor" : " processors");
+}
+
 void apply(const RunOptions& options, session::RecordingConfig& config) {
   static_cast<engine::RunSettings&>(config) = options;
   config.inherit = !options.no_inherit;
+  if (options.virtual_time) config.cpu_level = arch::cpu_level_of(options.level).value_or(arch::usual_level());
+  if (options.shown_cpus != 0) config.cpus = static_cast<std::uint32_t>(options.shown_cpus);
   config.check_cache = options.check_cache && !options.no_cache;
   if (!options.no_cache) {
     config.cache_directory = options.cache_folder.empty() ? translations_folder() : absolute(options.cache_folder);

@@ -22,6 +22,8 @@ struct RunOptions : engine::RunSettings {  // without what depends on no_inherit
   std::string units;                                      // "": the usual ones
   std::string error;                                      // of estimates, in percent; "": any
   std::string budget;                                     // "3x": of native; "": none
+  std::string level;                                      // of the processor that the program sees; "": the usual one
+  std::uint64_t shown_cpus = 0;                           // 0: the usual number
   bool no_inherit = false;
   bool no_cache = false;
   std::string cache_folder;  // "": where it usually is
@@ -37,6 +39,9 @@ void add_run_options(CommandLine& line, RunOptions& options);
 
 /// returns an error for what is understood but not supported
 Result<void> check_run_options(const RunOptions& options);
+
+/// The machine that the program sees, in words; empty: this one.
+std::string shown_machine(const engine::RunSettings& settings);
 
 void apply(const RunOptions& options, session::RecordingConfig& config);
 

@@ -370,6 +370,7 @@ std::string stat_rows(const StatReport& report, bool colour) {
 
 std::string stat_page(const StatReport& report, bool colour) {
   std::string page = "\n Performance counter stats for " + report.whose + "'" + report.command + "'";
+  if (!report.machine.empty()) page += " on " + report.machine;
   if (report.runs.size() > 1) page += " (" + std::to_string(report.runs.size()) + " runs)";
   page += ":\n\n" + stat_rows(report, colour);
   page += times(report) + why_no_deviation(report);

@@ -29,6 +29,7 @@ struct StatRun {
 struct StatReport {
   std::string command;  // the words, joined by blanks; or what was watched
   std::string whose;    // before it: "process id "
+  std::string machine;  // that the program saw, where it was none of this world; else empty
   std::vector<StatEvent> events;
   std::vector<StatMetric> metrics;
   std::vector<StatRun> runs;          // at least one

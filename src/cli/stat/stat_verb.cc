@@ -176,6 +176,7 @@ int run_stat(const Arguments& arguments) {
   ProgramToRun program;
   if (const int status = find_program_to_run(options.program, program); status != 0) return status;
   options.report.command = joined(options.program);
+  options.report.machine = shown_machine(options.config);
   auto regions = find_regions(options.regions, program.path);
   if (!regions) {
     say(regions.error());

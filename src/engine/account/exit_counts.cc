@@ -217,7 +217,7 @@ ContextCounts::New ExitCounts::new_slot(std::uint32_t context, std::uint32_t id)
   if (exit.called_by == 0 || exit.returns) return {special, 0};
   const Block& block = blocks.block(exit.block);
   const std::uint64_t pc = block.pc_of(blocks.meta(block, exit.called_by - 1u));
-  const std::optional<Insn> call = isa::decode(pc, run_.code->fetch(pc), run_.config.virtual_time);
+  const std::optional<Insn> call = isa::decode(pc, run_.code->fetch(pc), run_.config.processor());
   const std::uint64_t returns_to = call ? call->next() : pc;
   returns_to_[id] = returns_to | (indirect ? kIndirectCall : 0);
   return {special, contexts_.called(context, returns_to)};

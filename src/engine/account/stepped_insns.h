@@ -16,12 +16,12 @@ class SteppedInsns {
  public:
   /// The instruction at `pc`; null if decode_into() says that there is none. What is known of the place is held against
   /// the bytes that are there now. Holds until the next call.
-  const Insn* find(std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time) {
+  const Insn* find(std::uint64_t pc, std::span<const std::uint8_t> code, isa::Processor processor) {
     if (known_.empty()) known_.resize(std::size_t{1} << kBits);
     Insn& known = known_[(pc ^ pc >> kBits) % (std::size_t{1} << kBits)];
     const bool same = known.pc == pc && known.length != 0 && known.length <= code.size() &&
                       std::memcmp(known.bytes.data(), code.data(), known.length) == 0;
-    return same || decode_into(known, pc, code, virtual_time) ? &known : nullptr;
+    return same || decode_into(known, pc, code, processor) ? &known : nullptr;
   }
 
  private:

@@ -18,9 +18,9 @@ class SteppedInsnsTest : public testing::Test {
  protected:
   /// Decodes twice, so that the second is remembered.
   void expect_decoded(std::uint64_t pc, std::span<const std::uint8_t> code) {
-    const std::optional<Insn> expected = decode(pc, code, false);
+    const std::optional<Insn> expected = decode(pc, code);
     for (int i = 0; i < 2; ++i) {
-      const Insn* const insn = stepped_.find(pc, code, false);
+      const Insn* const insn = stepped_.find(pc, code, {});
       ASSERT_EQ(insn != nullptr, expected.has_value());
       if (!expected) continue;
       EXPECT_EQ(insn->pc, pc);

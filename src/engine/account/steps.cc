@@ -19,7 +19,7 @@ constexpr arch::CoreSignals kNoSignals{};
 // report_to_core: that the instruction runs, where there is one and it is not told otherwise
 void SingleSteps::begin(bool report_to_core) {
   StepInProgress& step = run_.thread->step;
-  const Insn* const found = insns_.find(run_.thread->pc, run_.code->fetch(run_.thread->pc), run_.config.virtual_time);
+  const Insn* const found = insns_.find(run_.thread->pc, run_.code->fetch(run_.thread->pc), run_.config.processor());
   if (found == nullptr) return;
   const Insn& insn = step.insn = *found;
   step.active = true;
@@ -36,7 +36,7 @@ void SingleSteps::begin(bool report_to_core) {
 // The instruction at `pc`, which runs or has run among others, as it was when its block was made. Holds until the next
 // is asked for.
 const Insn& SingleSteps::insn_alone(std::uint64_t pc) {
-  const Insn* const insn = insns_.find(pc, run_.code->fetch(pc), run_.config.virtual_time);
+  const Insn* const insn = insns_.find(pc, run_.code->fetch(pc), run_.config.processor());
   CHECK(insn != nullptr, pc);
   return *insn;
 }

@@ -26,7 +26,7 @@ class StepsTest : public RunTest {
 
   /// Decodes it at kPc, and says where its first operand is.
   std::uint64_t address(const Bytes& bytes) {
-    const auto insn = decode(kPc, bytes, false);
+    const auto insn = decode(kPc, bytes);
     EXPECT_TRUE(insn && insn->memory_count != 0);
     return insn ? accountant_.steps.effective_address(insn->memory[0], insn->next()) : 0;
   }

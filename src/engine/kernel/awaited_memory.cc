@@ -52,7 +52,7 @@ long AwaitedMemory::read_again(long number, const long (&a)[6], long result) con
 }
 
 void AwaitedMemory::wait_for_operands() {
-  const auto insn = isa::decode(run_.thread->pc, run_.code->fetch(run_.thread->pc), false);
+  const auto insn = isa::decode(run_.thread->pc, run_.code->fetch(run_.thread->pc));
   if (!insn) return;
   AddressRange ranges[2] = {};
   for (unsigned i = 0; i < insn->memory_count; ++i) {

@@ -53,6 +53,9 @@ std::optional<long> on_proc_path(GuestKernel& kernel, const CallArguments& made)
 // ---- perf_calls.cc
 HandlesCall perf_event_open;
 
+// ---- fixed_machine.cc
+HandlesCall uname, fixed_affinity;
+
 // ---- Any call, on its way to its handler: virtual_calls.cc, id_calls.cc
 HandlesCall in_virtual_time, in_shown_ids;
 

@@ -126,7 +126,7 @@ constexpr Call kCalls[] = {
     {.number = 60, .name = "exit", .handler = calls::exit, .traits = kEndsImage},
     {.number = 61, .name = "wait4", .handler = calls::wait, .traits = kMayWait | kId1 | kIdResult, .waits = Waits::Child, .written = {bytes(1, 4), bytes(3, 144)}},
     {.number = 62, .name = "kill", .handler = calls::send_signal, .traits = kQuick | kId1},
-    {.number = 63, .name = "uname", .traits = kQuick, .written = {bytes(0, 390)}},
+    {.number = 63, .name = "uname", .handler = calls::uname, .traits = kQuick, .written = {bytes(0, 390)}},
     {.number = 64, .name = "semget", .traits = kQuick},
     {.number = 65, .name = "semop", .traits = kMayWait | kPointer2, .waits = Waits::Elsewhere},
     {.number = 66, .name = "semctl", .written = {bytes(3, 4096)}},

@@ -11,8 +11,10 @@
 
 #include "arch/linear.h"
 #include "base/check.h"
+#include "engine/kernel/extended_state.h"
 #include "engine/memory/store_key.h"
 #include "engine/segment_bases.h"
+#include "engine/translate/stubs.h"
 
 namespace zs::engine {
 namespace {
@@ -129,6 +131,53 @@ bool Emulation::emulate_rights(bool writes, std::uint64_t pc) {
   return true;
 }
 
+// XGETBV, XSAVE, XRSTOR of a processor of a fixed level.
+bool Emulation::emulate_state(const Insn& insn, const Form& form) {
+  Run& run = parts_.run;
+  const arch::CpuLevel level = run.config.cpu_level;
+  const std::uint64_t all = shown_components(level);
+  if (form.opcode == 0x01) {  // XGETBV of XCR0; nothing else has a number
+    if ((run.gpr(kRcx) & UINT32_MAX) != 0) return raise_fault(insn.pc, SIGSEGV, SI_KERNEL, 0, kGeneralProtection);
+    run.gpr(kRax) = all;
+    run.gpr(kRdx) = 0;
+    return true;
+  }
+  const MemoryOperand& operand = insn.memory[0];
+  const std::uint64_t address = parts_.accountant.steps.effective_address(operand, insn.next());
+  if (address % 64 != 0) return raise_fault(insn.pc, SIGSEGV, SI_KERNEL, 0, kGeneralProtection);
+  const std::uint64_t wanted = run.gpr(kRax) & all;
+  const std::span<std::byte> area(reinterpret_cast<std::byte*>(&run.context) + kXsaveOffset, xsave_bytes());
+  std::vector<std::byte> image(shown_state_bytes(level));
+  const std::size_t got = run.read(address, image.data(), image.size());
+  const bool stores = form.extension == 4;
+  if (got != image.size())
+    return raise_operand_fault(insn.pc, address + got, stores ? Reach::Writes : Reach::Reads, is_on_stack(operand));
+  if (!stores)
+    return load_state(image, wanted, level, area) || raise_fault(insn.pc, SIGSEGV, SI_KERNEL, 0, kGeneralProtection);
+  store_state(area, wanted, level, image);
+  if (const std::size_t put = run.write(address, image.data(), image.size()); put != image.size())
+    return raise_operand_fault(insn.pc, address + put, Reach::Writes, is_on_stack(operand));
+  return true;
+}
+
+// That of the level, or the host's without what names the core it ran on.
+void Emulation::emulate_cpuid() {
+  Run& run = parts_.run;
+  const auto leaf = static_cast<std::uint32_t>(run.gpr(kRax)), subleaf = static_cast<std::uint32_t>(run.gpr(kRcx));
+  arch::CpuidLeaf answer{.eax = leaf, .ecx = subleaf};
+  if (const arch::CpuLevel level = run.config.cpu_level; level != arch::CpuLevel::Host) {
+    answer = arch::cpuid_of(level, run.config.cpus, leaf, subleaf);
+  } else {
+    asm volatile("cpuid" : "+a"(answer.eax), "=b"(answer.ebx), "+c"(answer.ecx), "=d"(answer.edx));
+    if (leaf == 1) answer.ebx &= 0x00FFFFFF;
+    if (leaf == 0xB || leaf == 0x1F) answer.edx = 0;
+  }
+  run.gpr(kRax) = answer.eax;
+  run.gpr(kRbx) = answer.ebx;
+  run.gpr(kRcx) = answer.ecx;
+  run.gpr(kRdx) = answer.edx;
+}
+
 void Emulation::go_back_to(std::uint64_t pc) {
   Thread& thread = *parts_.run.thread;
   thread.step.active = thread.step_traps = false;
@@ -234,7 +283,7 @@ bool Emulation::emulate_far_return(const Insn& insn) {
 
 void Emulation::emulate(const Exit& exit) {
   Run& run = parts_.run;
-  const std::optional<Insn> insn = decode(exit.pc, run.code->fetch(exit.pc), run.config.virtual_time);
+  const std::optional<Insn> insn = decode(exit.pc, run.code->fetch(exit.pc), run.config.processor());
   CHECK(insn && (insn->flow == Flow::Emulated || insn->flow == Flow::FarReturn), exit.pc);
   if (insn->flow == Flow::FarReturn) {
     if (emulate_far_return(*insn)) parts_.accountant.steps.retire(true);
@@ -247,6 +296,8 @@ void Emulation::emulate(const Exit& exit) {
   };
   if (form.names_selector()) {
     if (!(form.loads() ? load_selector(*insn, form) : store_selector(*insn, form))) return;
+  } else if ((form.opcode == 0xAE && insn->memory_count != 0) || (form.opcode == 0x01 && form.extension == 2)) {
+    if (!emulate_state(*insn, form)) return;
   } else if (form.opcode == 0xAE) {
     if (!emulate_segment_base(form, exit.pc)) return;
   } else if (is_rdpkru(*insn) || is_wrpkru(*insn)) {
@@ -256,16 +307,8 @@ void Emulation::emulate(const Exit& exit) {
   } else if (form.opcode == 0x01) {  // RDTSCP
     set_edx_eax(parts_.clock.tsc());
     run.gpr(kRcx) = 0;
-  } else if (form.opcode == 0xA2) {  // CPUID: the host's, without what names the core it ran on
-    const auto leaf = static_cast<std::uint32_t>(run.gpr(kRax));
-    std::uint32_t a = leaf, b = 0, c = static_cast<std::uint32_t>(run.gpr(kRcx)), d = 0;
-    asm volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
-    if (leaf == 1) b &= 0x00FFFFFF;
-    if (leaf == 0xB || leaf == 0x1F) d = 0;
-    run.gpr(kRax) = a;
-    run.gpr(kRbx) = b;
-    run.gpr(kRcx) = c;
-    run.gpr(kRdx) = d;
+  } else if (form.opcode == 0xA2) {
+    emulate_cpuid();
   } else {  // 0F C7 /6 RDRAND, /7 RDSEED, F3 0F C7 /7 RDPID
     const bool rdpid = form.repeat && form.extension == 7;
     std::uint64_t value = rdpid ? 0 : parts_.clock.random();
@@ -279,7 +322,7 @@ void Emulation::emulate(const Exit& exit) {
 
 void Emulation::refuse(std::uint64_t pc) {
   Run& run = parts_.run;
-  const std::optional<Insn> insn = decode(pc, run.code->fetch(pc), run.config.virtual_time);
+  const std::optional<Insn> insn = decode(pc, run.code->fetch(pc), run.config.processor());
   CHECK(insn.has_value(), pc);
   char bytes[64] = "";
   int length = 0;

@@ -1,6 +1,6 @@
 // Instructions that do not run in translated code because what they tell or set is the engine's: FS and GS and their
-// bases, the rights of protection keys, and under --virtual-time the processor's clock, its random numbers and its
-// name; and far returns, which set RIP, CS and more at once.
+// bases, the rights of protection keys, and under --virtual-time the processor's clock, its random numbers, its name and,
+// of one that is fixed, its extended state; and far returns, which set RIP, CS and more at once.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +40,8 @@ class Emulation {
   /// These return false if they have raised a fault.
   bool emulate_segment_base(const Form& form, std::uint64_t pc);
   bool emulate_rights(bool writes, std::uint64_t pc);
+  bool emulate_state(const Insn& insn, const Form& form);
+  void emulate_cpuid();
   bool store_selector(const Insn& insn, const Form& form);
   bool load_selector(const Insn& insn, const Form& form);
   bool emulate_far_return(const Insn& insn);

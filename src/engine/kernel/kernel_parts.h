@@ -45,7 +45,7 @@ struct KernelParts {
   CodeEntry entry{run};
   SignalEntry signal_entry{run, entry};
   SignalGate gate{thread_set};
-  SignalFrames frames{memory, thread_set, run.context};
+  SignalFrames frames{memory, thread_set, run.context, run.config.cpu_level};
   RecordedThreads recorded{memory, thread_set, accountant};
   Signals signals{run, gate, frames, recorded, process_turns, accountant.exits};
   ThreadStacks stacks;

@@ -106,7 +106,7 @@ void NativeLoad::on_call(long number, greg_t* regs, ucontext_t* uc) {
 void NativeLoad::on_fault(int signal, greg_t* regs) {
   Run& run = kernel_.run;
   const auto code = kernel_.code.fetch(run.thread->pc);
-  const auto insn = decode(run.thread->pc, code, true);
+  const auto insn = decode(run.thread->pc, code, {.virtual_time = true});
   if (!insn || insn->flow != Flow::Emulated) {
     const KernelSigaction fatal;
     raw_syscall(SYS_rt_sigaction, signal, &fatal, nullptr, 8);

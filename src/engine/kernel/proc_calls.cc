@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "engine/kernel/call_handlers.h"
+#include "engine/kernel/fixed_machine.h"
 #include "engine/kernel/guest_kernel.h"
 #include "engine/loader/proc_view.h"
 #include "engine/loader/shown_maps.h"
@@ -89,7 +90,8 @@ std::optional<long> on_proc_path(GuestKernel& kernel, const CallArguments& made)
   char start[6];
   if (run.read(path_pointer, start, 6) != 6) return std::nullopt;
   const bool may_be_device = std::memcmp(start, kDeviceFolder, 6) == 0;
-  if (!may_be_device && std::memcmp(start, "/proc/", 6) != 0) return std::nullopt;
+  const bool may_be_fixed = run.config.cpu_level != arch::CpuLevel::Host && std::memcmp(start, "/sys/", 5) == 0;
+  if (!may_be_device && !may_be_fixed && std::memcmp(start, "/proc/", 6) != 0) return std::nullopt;
   std::string path;
   if (read_guest_string(path_pointer, 4096, path) != 0) return std::nullopt;
   if (may_be_device) {
@@ -98,6 +100,8 @@ std::optional<long> on_proc_path(GuestKernel& kernel, const CallArguments& made)
     return fd && run.config.hides_descriptor(*fd) ? std::optional<long>(-ENOENT) : std::nullopt;
   }
   const bool opens = call.has(kOpens) || number == SYS_openat2;
+  auto fixed = opens ? file_of_fixed_machine(path, run.config, kernel.clock.look()) : std::nullopt;
+  if (may_be_fixed && !fixed) return std::nullopt;
   const bool links = call.has(kReadsLink);
   if (opens && path.ends_with("/status")) {
     kernel.turns.let_go_of_processors();
@@ -106,7 +110,8 @@ std::optional<long> on_proc_path(GuestKernel& kernel, const CallArguments& made)
   const auto fd = own_descriptor_file(path, run.ids.shown(run.thread->process->pid));
   if (fd && run.config.hides_descriptor(*fd)) return -ENOENT;
   wait_until_shown(run.ids.real_proc_path(path).value_or(path), run.config.executable_fd());
-  auto answer = proc_path(path, run.ids.shown(run.thread->process->pid), run.program, run.map.mappings());
+  auto answer = fixed ? std::optional<ProcAnswer>({.kind = ProcAnswer::Kind::Content, .text = std::move(*fixed)})
+                      : proc_path(path, run.ids.shown(run.thread->process->pid), run.program, run.map.mappings());
   if (!answer) {
     if (auto target = shown_executable(path, run.config.executable_fd()))
       answer = {.kind = ProcAnswer::Kind::Path, .text = std::move(*target)};

@@ -72,6 +72,7 @@ Outcome nanosleep(GuestKernel& kernel, const CallArguments& made) {
 }
 
 Outcome sched_affinity(GuestKernel& kernel, const CallArguments& made) {
+  if (kernel.run.config.cpu_level != arch::CpuLevel::Host) return fixed_affinity(kernel, made);
   kernel.turns.let_go_of_processors();
   const long result = kernel.host.call(made);
   kernel.run.thread->interrupted = true;  // it may be on another one

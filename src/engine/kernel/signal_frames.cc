@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "engine/kernel/extended_state.h"
 #include "engine/memory/store_key.h"
 #include "engine/raw_syscall.h"
 
@@ -59,9 +60,13 @@ KernelUcontext SignalFrames::saved_registers() const {
 }
 
 std::vector<std::byte> SignalFrames::saved_xstate() const {
-  const std::uint32_t xsave_size = xsave_bytes();
+  const std::uint32_t xsave_size = shown_state_bytes(level_);
   std::vector<std::byte> fp(xsave_size + 4);
-  std::memcpy(fp.data(), reinterpret_cast<const std::byte*>(&context_) + kXsaveOffset, xsave_size);
+  const std::span area(reinterpret_cast<const std::byte*>(&context_) + kXsaveOffset, xsave_bytes());
+  if (level_ == arch::CpuLevel::Host)
+    std::ranges::copy(area, fp.begin());
+  else
+    store_state(area, shown_components(level_), level_, std::span(fp).first(xsave_size));
   // A component in its initial state may not have been written; handlers read the area all the same.
   std::uint64_t components = 0;
   std::memcpy(&components, fp.data() + 512, 8);
@@ -76,7 +81,7 @@ std::vector<std::byte> SignalFrames::saved_xstate() const {
   FpSoftwareBytes software{};
   software.magic1 = kFpMagic1;
   software.extended_size = xsave_size + 4;
-  software.xfeatures = xsave_mask();
+  software.xfeatures = shown_components(level_);
   software.xstate_size = xsave_size;
   std::memcpy(fp.data() + kFpSoftwareOffset, &software, sizeof software);
   std::memcpy(fp.data() + xsave_size, &kFpMagic2, 4);
@@ -154,7 +159,9 @@ bool SignalFrames::restore() {
   if (memory_.read(at, &frame, sizeof frame) != sizeof frame) return false;
   const KernelSigcontext& c = frame.uc.context;
   auto* xsave = reinterpret_cast<std::byte*>(&context_) + kXsaveOffset;
-  const std::uint32_t xsave_size = xsave_bytes();
+  const std::span area(xsave, xsave_bytes());
+  const std::uint32_t xsave_size = shown_state_bytes(level_);
+  const bool is_host = level_ == arch::CpuLevel::Host;
   std::vector<std::byte> fp(xsave_size);
   if (c.fpstate == 0) {
     begin_with_fresh_xstate();
@@ -167,11 +174,14 @@ bool SignalFrames::restore() {
       extended = memory_.read(c.fpstate + software.xstate_size, &magic2, 4) == 4 && magic2 == kFpMagic2;
     }
     const std::size_t size = extended ? software.xstate_size : 512;
-    std::memcpy(fp.data(), xsave, xsave_size);
+    if (is_host)
+      std::ranges::copy(area, fp.begin());
+    else
+      store_state(area, shown_components(level_), level_, fp);
     if (memory_.read(c.fpstate, fp.data(), size) != size) return false;
     std::uint64_t components = 3;
     if (extended) std::memcpy(&components, fp.data() + 512, 8);
-    components &= xsave_mask();
+    components &= shown_components(level_);
     std::memset(fp.data() + 512, 0, 64);
     std::memcpy(fp.data() + 512, &components, 8);
     std::uint32_t mxcsr, mxcsr_mask;
@@ -179,7 +189,10 @@ bool SignalFrames::restore() {
     std::memcpy(&mxcsr_mask, xsave + 28, 4);  // as the CPU wrote it
     mxcsr &= mxcsr_mask != 0 ? mxcsr_mask : 0xFFBF;
     std::memcpy(fp.data() + 24, &mxcsr, 4);
-    std::memcpy(xsave, fp.data(), xsave_size);
+    if (is_host)
+      std::ranges::copy(fp, xsave);
+    else
+      load_state(fp, shown_components(level_), level_, area);
   }
   for (unsigned reg = 0; reg < 16; ++reg) context_.gpr[reg] = c.registers[kSavedAt[reg]];
   thread.pc = c.registers[REG_RIP];

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "arch/cpu_level.h"
 #include "engine/kernel/signal_frame.h"
 #include "engine/run/guest_memory.h"
 #include "engine/translate/context.h"
@@ -14,8 +15,9 @@ namespace zs::engine {
 
 class SignalFrames {
  public:
-  SignalFrames(GuestMemory& memory, ThreadSet& threads, Context& context)
-      : memory_(memory), threads_(threads), context_(context) {}
+  /// level  of the processor that the program sees
+  SignalFrames(GuestMemory& memory, ThreadSet& threads, Context& context, arch::CpuLevel level)
+      : memory_(memory), threads_(threads), context_(context), level_(level) {}
 
   /// The running thread goes on in the handler. false: the frame cannot be written.
   bool push(int signal, const siginfo_t& info, const KernelSigaction& action, const Fault* fault);
@@ -32,11 +34,11 @@ class SignalFrames {
  private:
   bool on_alternate_stack(std::uint64_t sp) const;
   void begin_with_fresh_xstate();
-  bool restore_xstate(std::uint64_t at);
 
   GuestMemory& memory_;
   ThreadSet& threads_;
   Context& context_;
+  arch::CpuLevel level_;
 };
 
 }  // namespace zs::engine

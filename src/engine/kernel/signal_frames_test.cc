@@ -54,7 +54,7 @@ class SignalFramesTest : public RunTest {
     return frames_.set_alternate(reinterpret_cast<std::uint64_t>(&wanted), 0);
   }
 
-  SignalFrames frames_{run_, run_, run_.context};
+  SignalFrames frames_{run_, run_, run_.context, arch::CpuLevel::Host};
   std::vector<std::byte> stack_ = std::vector<std::byte>(64 << 10), alternate_ = std::vector<std::byte>(64 << 10);
 };
 

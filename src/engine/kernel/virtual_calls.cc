@@ -26,6 +26,7 @@
 #include <optional>
 
 #include "engine/kernel/call_handlers.h"
+#include "engine/kernel/fixed_machine.h"
 #include "engine/kernel/guest_kernel.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
@@ -131,6 +132,10 @@ void hide_host(GuestKernel& kernel, const CallArguments& made, long result) {
     if (!machine) return;
     machine->uptime = static_cast<long>(kernel.clock.look() / kBillion);
     std::ranges::fill(machine->loads, 0);
+    if (kernel.run.config.cpu_level != arch::CpuLevel::Host) {
+      machine->totalram = kFixedMemory / machine->mem_unit;
+      machine->totalswap = machine->totalhigh = 0;
+    }
     machine->freeram = machine->totalram;
     machine->sharedram = machine->bufferram = 0;
     machine->freeswap = machine->totalswap;

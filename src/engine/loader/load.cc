@@ -155,7 +155,8 @@ Result<void> write_stack(const ProgramPlan& plan, LoadedProgram& program, std::u
   fill_random(plan.seed, random);
   const std::uint64_t random_at = writer.put(random, sizeof random);
   const auto* platform = reinterpret_cast<const char*>(getauxval(AT_PLATFORM));
-  const std::uint64_t platform_at = writer.put(std::string(platform ? platform : "x86_64"));
+  const bool is_host = plan.cpu_level == arch::CpuLevel::Host;
+  const std::uint64_t platform_at = writer.put(std::string(platform != nullptr && is_host ? platform : "x86_64"));
   const std::uint64_t name_at = writer.put(plan.exec_name);
 
   std::vector<std::uint64_t> words;
@@ -176,8 +177,9 @@ Result<void> write_stack(const ProgramPlan& plan, LoadedProgram& program, std::u
     return getauxval(type) != 0 || errno == 0;
   };
   if (vdso != 0) entry(AT_SYSINFO_EHDR, vdso);
-  if (ours(kAtMinSigStackSize) != 0) entry(kAtMinSigStackSize, ours(kAtMinSigStackSize));
-  entry(AT_HWCAP, kernel_hwcap());
+  const std::uint64_t frame_bytes = is_host ? ours(kAtMinSigStackSize) : arch::signal_frame_bytes(plan.cpu_level);
+  if (frame_bytes != 0) entry(kAtMinSigStackSize, frame_bytes);
+  entry(AT_HWCAP, is_host ? kernel_hwcap() : arch::cpuid_of(plan.cpu_level, 1, 1, 0).edx);
   entry(AT_PAGESZ, kPageSize);
   entry(AT_CLKTCK, ours(AT_CLKTCK));
   entry(AT_PHDR, program.program_headers);
@@ -192,7 +194,7 @@ Result<void> write_stack(const ProgramPlan& plan, LoadedProgram& program, std::u
   entry(AT_EGID, ours(AT_EGID));
   entry(AT_SECURE, 0);
   entry(AT_RANDOM, random_at);
-  if (is_given(AT_HWCAP2)) entry(AT_HWCAP2, ours(AT_HWCAP2));
+  if (!is_host || is_given(AT_HWCAP2)) entry(AT_HWCAP2, is_host ? ours(AT_HWCAP2) : 0);
   entry(AT_EXECFN, name_at);
   entry(AT_PLATFORM, platform_at);
   entry(kAtRseqFeatureSize, kRseqFeatureBytes);

@@ -104,6 +104,7 @@ Result<ProgramPlan> plan_program(const ProgramConfig& config, int& exit_status) 
   plan.argv = config.argv;
   plan.envp = config.envp;
   plan.seed = config.seed;
+  plan.cpu_level = config.cpu_level;
   plan.vdso = config.vdso;
   if (plan.argv.empty()) plan.argv.emplace_back();  // as Linux 5.18 and later
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "arch/cpu_level.h"
 #include "base/result.h"
 #include "engine/loader/elf.h"
 #include "engine/memory/guest_map.h"
@@ -23,8 +24,9 @@ struct ProgramConfig {
   std::string exec_name;          // what execve was called with (AT_EXECFN, script argument); "" = path
   std::vector<std::string> argv;  // argv[0] included
   std::vector<std::string> envp;
-  std::uint64_t seed = 1;  // AT_RANDOM
-  bool vdso = false;       // AT_SYSINFO_EHDR: the tool's own vdso, made visible where it is
+  std::uint64_t seed = 1;                           // AT_RANDOM
+  arch::CpuLevel cpu_level = arch::CpuLevel::Host;  // what the auxiliary vector tells of
+  bool vdso = false;                                // AT_SYSINFO_EHDR: the tool's own vdso, made visible where it is
 };
 
 /// A descriptor that closes itself; in the engine's high numbers (Config::first_private_fd), so the program's own
@@ -57,6 +59,7 @@ struct ProgramPlan {
   std::vector<std::string> argv;  // scripts resolved: interpreter, its argument, script, ...
   std::vector<std::string> envp;
   std::uint64_t seed = 1;
+  arch::CpuLevel cpu_level = arch::CpuLevel::Host;
   bool vdso = false;
 };
 

@@ -227,7 +227,7 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
 TranslationOptions CountingMode::translator_options(const Config& config) const {
   TranslationOptions options;
   options.max_instructions = config.max_block_instructions;
-  options.virtual_time = config.virtual_time;
+  options.processor = config.processor();
   options.form = form;
   options.count_elements = count_elements;
   options.addresses = models;

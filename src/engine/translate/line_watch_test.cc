@@ -38,8 +38,8 @@ class WatchedCode {
   bool emit(const std::vector<std::uint8_t>& instruction) {
     std::vector<std::uint8_t> bytes = instruction;
     bytes.resize(isa::kLongestInstruction, 0x90);
-    Insn insn = *isa::decode(0x40'0000, kPlain, false);  // what was there before does not matter
-    EXPECT_TRUE(isa::decode_into(insn, 0x40'0000, bytes, false));
+    Insn insn = *isa::decode(0x40'0000, kPlain);  // what was there before does not matter
+    EXPECT_TRUE(isa::decode_into(insn, 0x40'0000, bytes));
     EXPECT_EQ(insn.length, instruction.size());
     Emitter out(code(), cold_code(), at(0)), cold(cold_code(), at(kPages), at(0));
     LineWatch::emit(insn, StandIn(), out, cold);

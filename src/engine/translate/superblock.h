@@ -66,7 +66,7 @@ class CodeHistory {
 /// What translations are for, and with that what they look like.
 struct TranslationOptions {
   unsigned max_instructions = 32;
-  bool virtual_time = false;
+  isa::Processor processor;
   bool wants_retirements = false;  // SuperblockReplay::retirements() will be asked for
   bool count_elements = false;     // REP strings add to Context::elements instead of running alone
   bool brakes = false;  // an overflow may be near: leave before the guard is hit where that costs next to nothing

@@ -99,7 +99,7 @@ inline bool SuperblockBuilder::add_step(std::uint64_t at) {
   const auto code = source_.fetch(at);
   if (code.empty()) return end(ExitKind::Unfetchable, at);
   PathStep& step = path_.steps.add();
-  if (!decode_into(step.insn, at, code, options_.virtual_time)) {
+  if (!decode_into(step.insn, at, code, options_.processor)) {
     path_.steps.drop_last();
     const bool cut = code.size() < 15 && is_truncated(code);
     return end(cut ? ExitKind::Unfetchable : ExitKind::Undecodable, at);

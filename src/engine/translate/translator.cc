@@ -119,8 +119,9 @@ std::vector<std::uint64_t> Translator::key() const {
   const TranslationOptions& o = options_;
   const DirectTable& direct = cache_.direct_table();
   std::vector<std::uint64_t> key = {
-      o.max_instructions, o.virtual_time, o.wants_retirements, o.count_elements, o.brakes, std::uint64_t(o.form),
-      o.addresses, o.risks, o.logs, o.stack_pointers, accumulators_.size(),
+      o.max_instructions, o.processor.virtual_time, std::uint64_t(o.processor.level), o.wants_retirements,
+      o.count_elements, o.brakes, std::uint64_t(o.form), o.addresses, o.risks, o.logs, o.stack_pointers,
+      accumulators_.size(),
       // where everything lies
       cache_.context_address(), cache_.trace().end(), cache_.layout().code, cache_.layout().code_end,
       cache_.trace().pointer_bias(), direct.bias(), direct.is_mapped(), direct.fixed_code().start,

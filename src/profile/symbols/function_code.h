@@ -17,7 +17,7 @@ void for_each_insn(const ElfImage& image, const Symbol& function, Visit visit) {
   const Bytes code = image.code(function.start, function.size());
   const std::span<const std::uint8_t> bytes{reinterpret_cast<const std::uint8_t*>(code.data()), code.size()};
   for (std::size_t at = 0; at < bytes.size();) {
-    const auto insn = isa::decode(value(function.start) + at, bytes.subspan(at), false);
+    const auto insn = isa::decode(value(function.start) + at, bytes.subspan(at));
     if (!insn) return;
     visit(*insn);
     at += insn->length;

@@ -33,7 +33,7 @@ Place place_of(const Location& location) {
 std::optional<isa::Insn> insn_at(const Place& place) {
   if (place.dso == nullptr || place.dso->image == nullptr) return std::nullopt;
   const Bytes code = place.dso->image->code(ImageAddress{place.address}, isa::kLongestInstruction);
-  return isa::decode(place.address, {reinterpret_cast<const std::uint8_t*>(code.data()), code.size()}, false);
+  return isa::decode(place.address, {reinterpret_cast<const std::uint8_t*>(code.data()), code.size()});
 }
 
 /// Of C++ with the parameters, which tell overloads apart.

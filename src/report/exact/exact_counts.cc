@@ -50,7 +50,7 @@ FileBranches branches_of(const FileCounts& counts, const profile::Dso& dso) {
   };
   for (const auto& [address, ran] : counts.times) {
     const Bytes code = dso.image->code(ImageAddress{address}, isa::kLongestInstruction);
-    const auto insn = isa::decode(address, {reinterpret_cast<const std::uint8_t*>(code.data()), code.size()}, false);
+    const auto insn = isa::decode(address, {reinterpret_cast<const std::uint8_t*>(code.data()), code.size()});
     if (!insn) continue;
     if (address != next || on != ran || on != times) {
       end_stretch();

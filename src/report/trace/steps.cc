@@ -81,8 +81,7 @@ const TracedFunction* TracedSteps::function_of(const profile::Location& location
 /// Goes through the instructions from the step's beginning to its branch.
 void TracedSteps::decode(Step& step) const {
   constexpr std::uint64_t kLongestStretch = 1 << 20;  // chosen: no compiler writes a mebibyte without a branch
-  if (const auto last =
-          isa::decode(step.from.address, code_at(step.from.location, 0, isa::kLongestInstruction), false)) {
+  if (const auto last = isa::decode(step.from.address, code_at(step.from.location, 0, isa::kLongestInstruction))) {
     step.flow = last->flow;
     step.length = last->length;
   }
@@ -95,7 +94,7 @@ void TracedSteps::decode(Step& step) const {
   if (code.size() < size) return;
   std::uint32_t instructions = 1;
   for (std::uint64_t at = 0; at < size; ++instructions) {
-    const auto insn = isa::decode(step.begin.address + at, code.subspan(at), false);
+    const auto insn = isa::decode(step.begin.address + at, code.subspan(at));
     if (!insn || always_leaves(insn->flow)) return;
     at += insn->length;
   }

@@ -225,7 +225,7 @@ std::optional<isa::Insn> StackWalk::call_before(std::uint64_t pc) {
   if (memory_.read(pc - kLongestCall, bytes) != bytes.size()) return std::nullopt;
   for (std::size_t length = 2; length <= kLongestCall; ++length) {
     const auto* const at = reinterpret_cast<const std::uint8_t*>(bytes.data()) + (kLongestCall - length);
-    const auto insn = isa::decode(pc - length, {at, length}, false);
+    const auto insn = isa::decode(pc - length, {at, length});
     if (insn && insn->length == length && (insn->flow == isa::Flow::Call || insn->flow == isa::Flow::IndirectCall))
       return insn;
   }
@@ -236,7 +236,7 @@ isa::Flow StackWalk::flow_at(std::uint64_t pc) {
   if (const isa::Flow* const known = flows_.find(pc)) return *known;
   std::array<std::byte, kLongestInstruction> bytes;
   const std::size_t got = memory_.read(pc, bytes);
-  const auto insn = isa::decode(pc, {reinterpret_cast<const std::uint8_t*>(bytes.data()), got}, false);
+  const auto insn = isa::decode(pc, {reinterpret_cast<const std::uint8_t*>(bytes.data()), got});
   const isa::Flow flow = insn ? insn->flow : isa::Flow::Plain;
   const MappedArea* const area = code_.find(pc);
   if (area == nullptr || !area->is_of_a_file()) return flow;

@@ -60,7 +60,7 @@ inline std::vector<std::size_t> instructions_of(std::span<const std::uint8_t> co
   std::vector<std::size_t> starts;
   constexpr std::size_t kLongest = 15;
   for (std::size_t at = 0; at + kLongest <= code.size();) {
-    const auto insn = decode_with_zydis(at, code.subspan(at, kLongest), false);
+    const auto insn = decode_with_zydis(at, code.subspan(at, kLongest));
     if (insn) starts.push_back(at);
     at += insn ? insn->length : std::size_t{1};
   }

@@ -13,7 +13,7 @@ namespace zs::isa {
 
 inline Insn of(std::initializer_list<std::uint8_t> bytes) {
   const std::vector<std::uint8_t> code(bytes);
-  const auto insn = decode(0x1000, code, false);
+  const auto insn = decode(0x1000, code);
   EXPECT_TRUE(insn.has_value());
   return insn.value_or(Insn{});
 }
