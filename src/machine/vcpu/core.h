@@ -54,10 +54,8 @@ Segment null_segment(std::uint16_t selector, unsigned dpl = 0);
 /// What a segment register holds in virtual-8086 mode.
 Segment virtual8086_segment(std::uint16_t selector);
 
-struct Core {
-  Core(const Vcpu::Around& around, Vcpu& facade);
-
-  // ---- hot: registers, flags, countdown
+/// Registers, flags, countdown: first in memory.
+struct HotState {
   std::array<std::uint64_t, 18> regs{};  // general; [kNoRegister] = 0; [kIp]
   std::uint64_t next_ip = 0;             // of the instruction that executes; handlers of branches change it
   Status status = 0x200;
@@ -73,21 +71,16 @@ struct Core {
     DecodedPage* page = nullptr;
     std::uint64_t first_ip = 0, bytes = 0;  // ip - first_ip < bytes: the instruction begins in `page`
   } code;
+};
+
+struct Core : HotState, SystemState {
+  Core(const Vcpu::Around& around, Vcpu& facade);
 
   // ---- the rest of the architectural state
   std::uint64_t system_flags = 2;  // RFLAGS without the six arithmetic flags
-  std::array<Segment, kSegments> segments{};
-  TableRegister gdtr, idtr;
-  std::uint64_t cr0 = 0, cr2 = 0, cr3 = 0, cr4 = 0, efer = 0;
   std::array<std::uint64_t, 4> pdptes{};
-  std::array<std::uint64_t, 4> dr{};
-  std::uint64_t dr6 = 0, dr7 = 0;
-  std::uint64_t star = 0, lstar = 0, cstar = 0, fmask = 0, kernel_gs_base = 0, tsc_aux = 0;
-  std::uint64_t sysenter_cs = 0, sysenter_esp = 0, sysenter_eip = 0;
-  std::uint64_t debugctl = 0, smbase = 0x30000;
+  std::uint64_t debugctl = 0;
   FxImage fx;  // x87 and MMX
-  std::array<Xmm, 16> xmm{};
-  std::uint32_t mxcsr = 0x1F80;
 
   // ---- derived
   Mode mode = Mode::Real16;
@@ -97,7 +90,6 @@ struct Core {
   std::uint64_t system_mask = 0xFFFFFFFF;  // of system structures: whole in IA-32e mode, whatever CS says
 
   // ---- between instructions
-  bool halted = false, in_smm = false, nmi_blocked = false;
   bool interrupt_line = false, nmi_pending = false, smi_pending = false, init_pending = false, mce_pending = false;
   bool shadow = false;  // STI, MOV SS, POP SS: no interrupt after the next instruction begins
   bool shadow_blocks_traps = false;

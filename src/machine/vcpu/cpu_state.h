@@ -59,10 +59,8 @@ struct X87 {
   bool operator==(const X87&) const = default;
 };
 
-struct CpuState {
-  std::array<std::uint64_t, 16> gpr{};
-  std::uint64_t rip = 0;
-  std::uint64_t rflags = 2;
+/// What the interpreter, too, keeps as software sees it.
+struct SystemState {
   std::array<Segment, kSegments> segments{};
   TableRegister gdtr, idtr;
   std::uint64_t cr0 = 0, cr2 = 0, cr3 = 0, cr4 = 0;
@@ -70,11 +68,18 @@ struct CpuState {
   std::uint64_t dr6 = 0xFFFF0FF0, dr7 = 0x400;
   std::uint64_t efer = 0, star = 0, lstar = 0, cstar = 0, fmask = 0, kernel_gs_base = 0, tsc_aux = 0;
   std::uint64_t sysenter_cs = 0, sysenter_esp = 0, sysenter_eip = 0;
-  X87 x87;
   std::array<Xmm, 16> xmm{};
   std::uint32_t mxcsr = 0x1F80;
   std::uint64_t smbase = 0x30000;
   bool halted = false, in_smm = false, nmi_blocked = false;
+  bool operator==(const SystemState&) const = default;
+};
+
+struct CpuState : SystemState {
+  std::array<std::uint64_t, 16> gpr{};
+  std::uint64_t rip = 0;
+  std::uint64_t rflags = 2;
+  X87 x87;
   bool operator==(const CpuState&) const = default;
 
   /// After RESET: real mode, CS = F000 with base FFFF0000H, IP = FFF0H. EDX, the processor's signature, Vcpu::reset

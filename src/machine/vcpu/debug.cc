@@ -30,7 +30,7 @@ void Core::check_data_breakpoints(std::uint64_t linear, unsigned bytes, bool wri
   for (unsigned n = 0; n < 4; ++n) {
     const Condition c = condition(dr7, n);
     const bool kind_matches = c.kind == 3 || (c.kind == 1 && write);
-    if (kind_matches && overlap(dr[n] & ~U64{c.bytes - 1}, c.bytes, linear, bytes)) hits |= U64{1} << n;
+    if (kind_matches && overlap(breakpoints[n] & ~U64{c.bytes - 1}, c.bytes, linear, bytes)) hits |= U64{1} << n;
     // DR6 shows a match of a disabled register too, but only an enabled one traps.
     if ((hits >> n & 1) != 0 && c.enabled) pending_dr6 |= U64{1} << n;
   }
@@ -44,7 +44,7 @@ void Core::check_io_breakpoints(std::uint16_t port, unsigned bytes) {
   if ((cr4 & cr4::de) == 0) return;
   for (unsigned n = 0; n < 4; ++n) {
     const Condition c = condition(dr7, n);
-    if (c.enabled && c.kind == 2 && overlap(dr[n] & ~U64{c.bytes - 1}, c.bytes, port, bytes))
+    if (c.enabled && c.kind == 2 && overlap(breakpoints[n] & ~U64{c.bytes - 1}, c.bytes, port, bytes))
       pending_dr6 |= U64{1} << n;
   }
   if (pending_dr6 != 0) arm();
@@ -63,7 +63,7 @@ bool Core::code_breakpoint_here() {
   U64 hits = 0;
   for (unsigned n = 0; n < 4; ++n) {
     const Condition c = condition(dr7, n);
-    if (c.enabled && c.kind == 0 && dr[n] == here) hits |= U64{1} << n;
+    if (c.enabled && c.kind == 0 && breakpoints[n] == here) hits |= U64{1} << n;
   }
   if (hits == 0) return false;
   note_debug_cause(hits);
@@ -89,7 +89,7 @@ void check_debug_access(Core& c, unsigned number) {
 void mov_from_debug(Core& c, const Insn& i) {
   check_debug_access(c, i.src);
   const unsigned number = i.src == 4 ? 6u : i.src == 5 ? 7u : i.src;
-  const U64 value = number == 6 ? c.dr6 : number == 7 ? c.dr7 : c.dr[number & 3];
+  const U64 value = number == 6 ? c.dr6 : number == 7 ? c.dr7 : c.breakpoints[number & 3];
   c.code64 ? c.set_reg<U64>(i.dst, value) : c.set_reg<U32>(i.dst, static_cast<U32>(value));
 }
 
@@ -101,7 +101,7 @@ void mov_to_debug(Core& c, const Insn& i) {
   switch (number) {
     case 6: c.dr6 = (value & 0xE00F) | 0xFFFF0FF0; break;
     case 7: c.dr7 = (value & 0xFFFF23FF) | 0x400; break;
-    default: c.dr[number & 3] = value; break;
+    default: c.breakpoints[number & 3] = value; break;
   }
   c.refresh_watching();
   c.arm();

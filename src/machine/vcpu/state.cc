@@ -58,20 +58,11 @@ void Core::reset() {
 }
 
 CpuState Core::state() const {
-  CpuState s;
+  CpuState s{*this};
   for (unsigned n = 0; n < 16; ++n) s.gpr[n] = regs[n];
   s.rip = regs[kIp];
   s.rflags = rflags();
-  s.segments = segments;
-  s.gdtr = gdtr, s.idtr = idtr;
-  s.cr0 = cr0, s.cr2 = cr2, s.cr3 = cr3, s.cr4 = cr4, s.efer = efer;
-  s.breakpoints = dr, s.dr6 = dr6, s.dr7 = dr7;
-  s.star = star, s.lstar = lstar, s.cstar = cstar, s.fmask = fmask;
-  s.kernel_gs_base = kernel_gs_base, s.tsc_aux = tsc_aux;
-  s.sysenter_cs = sysenter_cs, s.sysenter_esp = sysenter_esp, s.sysenter_eip = sysenter_eip;
-  s.x87 = x87_state(fx), s.xmm = xmm, s.mxcsr = mxcsr;
-  s.smbase = smbase;
-  s.halted = halted, s.in_smm = in_smm, s.nmi_blocked = nmi_blocked;
+  s.x87 = x87_state(fx);
   return s;
 }
 
@@ -80,16 +71,8 @@ void Core::set_state(const CpuState& s) {
   regs[kNoRegister] = 0;
   regs[kIp] = s.rip;
   set_rflags(s.rflags);
-  segments = s.segments;
-  gdtr = s.gdtr, idtr = s.idtr;
-  cr0 = s.cr0, cr2 = s.cr2, cr3 = s.cr3, cr4 = s.cr4, efer = s.efer;
-  dr = s.breakpoints, dr6 = s.dr6, dr7 = s.dr7;
-  star = s.star, lstar = s.lstar, cstar = s.cstar, fmask = s.fmask;
-  kernel_gs_base = s.kernel_gs_base, tsc_aux = s.tsc_aux;
-  sysenter_cs = s.sysenter_cs, sysenter_esp = s.sysenter_esp, sysenter_eip = s.sysenter_eip;
-  fx = x87_image(s.x87), xmm = s.xmm, mxcsr = s.mxcsr & 0xFFFF;
-  smbase = s.smbase;
-  halted = s.halted, in_smm = s.in_smm, nmi_blocked = s.nmi_blocked;
+  static_cast<SystemState&>(*this) = s;
+  fx = x87_image(s.x87), mxcsr &= 0xFFFF;
   shadow = suspended = false;
   cpl = (cr0 & cr0::pe) != 0 ? segments[kSs].dpl() : 0;
   flush_tlb();

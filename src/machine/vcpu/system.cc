@@ -243,7 +243,7 @@ void clts(Core& c, const Insn&) {
 
 // ---- table registers
 
-template <TableRegister Core::*Table>
+template <TableRegister SystemState::*Table>
 void load_table(Core& c, const Insn& i) {
   require_ring0(c);
   const U64 address = c.effective_address(i);
@@ -254,7 +254,7 @@ void load_table(Core& c, const Insn& i) {
   if (c.code64 && !arch::is_canonical(base)) raise_gp();
   c.*Table = {base, limit};
 }
-template <TableRegister Core::*Table>
+template <TableRegister SystemState::*Table>
 void store_table(Core& c, const Insn& i) {
   check_umip(c);
   const U64 address = c.effective_address(i);
