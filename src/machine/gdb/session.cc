@@ -42,6 +42,14 @@ std::string hex_of(std::uint64_t value, unsigned bytes) {
   return hex(std::as_bytes(std::span(&value, 1)).first(bytes));
 }
 
+/// The number that `text` begins with and the mark behind it, taken off; nothing if they are not there.
+std::optional<std::uint64_t> take_hex_and(std::string_view& text, char mark) {
+  const auto number = take_hex(text);
+  if (!number || !text.starts_with(mark)) return std::nullopt;
+  text.remove_prefix(1);
+  return number;
+}
+
 std::optional<std::uint64_t> value_of(std::string_view digits) {
   const auto bytes = bytes_of_hex(digits);
   if (!bytes || bytes->size() > 8 || bytes->empty()) return std::nullopt;
@@ -110,17 +118,14 @@ std::string Session::write_registers(std::string_view digits) {
 }
 
 std::string Session::write_register(std::string_view packet) {
-  const auto number = take_hex(packet);
-  if (!number || packet.empty() || packet.front() != '=') return "E01";
-  const auto value = value_of(packet.substr(1));
+  const auto number = take_hex_and(packet, '=');
+  const auto value = number ? value_of(packet) : std::nullopt;
   return value && set_register(*number, *value) ? "OK" : "E01";
 }
 
 std::string Session::read_memory(std::string_view packet) {
-  const auto address = take_hex(packet);
-  if (!address || packet.empty() || packet.front() != ',') return "E01";
-  packet.remove_prefix(1);
-  const auto length = take_hex(packet);
+  const auto address = take_hex_and(packet, ',');
+  const auto length = address ? take_hex(packet) : std::nullopt;
   if (!length) return "E01";
   std::vector<std::byte> bytes(std::min(*length, kLargestRead));
   if (pc_.cpu().peek(*address, bytes)) return hex(bytes);
@@ -132,12 +137,9 @@ std::string Session::read_memory(std::string_view packet) {
 }
 
 std::string Session::write_memory(std::string_view packet) {
-  const auto address = take_hex(packet);
-  if (!address || packet.empty() || packet.front() != ',') return "E01";
-  packet.remove_prefix(1);
-  const auto length = take_hex(packet);
-  if (!length || packet.empty() || packet.front() != ':') return "E01";
-  const auto bytes = bytes_of_hex(packet.substr(1));
+  const auto address = take_hex_and(packet, ',');
+  const auto length = address ? take_hex_and(packet, ':') : std::nullopt;
+  const auto bytes = length ? bytes_of_hex(packet) : std::nullopt;
   if (!bytes || bytes->size() != *length) return "E01";
   return pc_.cpu().poke(*address, std::as_bytes(std::span(*bytes))) ? "OK" : "E14";
 }
@@ -156,20 +158,12 @@ std::string Session::point(std::string_view packet, bool insert) {
   if (insert ? !points_.insert(key).second : points_.erase(key) == 0) return "OK";  // again: as the manual asks
   Monitor& monitor = pc_.cpu().monitor();
   if (*type <= 1) {
-    if (insert) {
-      monitor.add_breakpoint(*address);
-    } else {
-      monitor.remove_breakpoint(*address);
-    }
+    insert ? monitor.add_breakpoint(*address) : monitor.remove_breakpoint(*address);
     return "OK";
   }
   const auto kind = *type == 2 ? WatchKind::Write : *type == 3 ? WatchKind::Read : WatchKind::Access;
   if (*length == 0 || *length > 4096) return "E01";
-  if (insert) {
-    monitor.add_watchpoint(*address, *length, kind);
-  } else {
-    monitor.remove_watchpoint(*address, *length, kind);
-  }
+  insert ? monitor.add_watchpoint(*address, *length, kind) : monitor.remove_watchpoint(*address, *length, kind);
   return "OK";
 }
 
