@@ -111,17 +111,8 @@ void mov_to_debug(Core& c, const Insn& i) {
 
 void lower_mov_debug(Decoded& d) {
   const bool to = d.is_register(0) && d.register_class(0) == ZYDIS_REGCLASS_DEBUG;
-  const std::uint8_t number = d.number(to ? 0 : 1);
-  if (number > 7) return;
-  if (to) {
-    d.insn.dst = number;
-    d.insn.src = d.general(1);
-    d.insn.run = mov_to_debug;
-  } else {
-    d.insn.dst = d.general(0);
-    d.insn.src = number;
-    d.insn.run = mov_from_debug;
-  }
+  if ((to ? d.insn.dst : d.insn.src) > 7) return;
+  d.insn.run = to ? mov_to_debug : mov_from_debug;
 }
 
 }  // namespace zs::machine::vcpu

@@ -138,7 +138,7 @@ void lower_operands(Decoded& d) {
 
 }  // namespace
 
-std::uint8_t Decoded::general(unsigned n) const {
+std::uint8_t Decoded::register_number(unsigned n) const {
   const ZydisRegister reg = operands[n].reg.value;
   switch (reg) {
     case ZYDIS_REGISTER_AH: return 0 * 8 + 1;
@@ -147,18 +147,15 @@ std::uint8_t Decoded::general(unsigned n) const {
     case ZYDIS_REGISTER_BH: return 3 * 8 + 1;
     default: break;
   }
-  const ZydisRegister full = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-  return static_cast<std::uint8_t>(ZydisRegisterGetId(full) * 8);
-}
-
-std::uint8_t Decoded::register_number(unsigned n) const {
   switch (register_class(n)) {
     case ZYDIS_REGCLASS_GPR8:
     case ZYDIS_REGCLASS_GPR16:
     case ZYDIS_REGCLASS_GPR32:
-    case ZYDIS_REGCLASS_GPR64: return general(n);
-    default: return number(n);
+    case ZYDIS_REGCLASS_GPR64: break;
+    default: return static_cast<std::uint8_t>(ZydisRegisterGetId(reg));
   }
+  const ZydisRegister full = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+  return static_cast<std::uint8_t>(ZydisRegisterGetId(full) * 8);
 }
 
 void Decoded::use_implicit_memory(ZydisRegister base) {

@@ -31,12 +31,8 @@ struct Decoded {
     return operands[n].imm.is_signed ? static_cast<std::uint64_t>(operands[n].imm.value.s) : operands[n].imm.value.u;
   }
   ZydisRegisterClass register_class(unsigned n) const { return ZydisRegisterGetClass(operands[n].reg.value); }
-  /// Byte offset of a general register in Core::regs.
-  std::uint8_t general(unsigned n) const;
-  /// Of general registers that, of others the number within their class.
+  /// Of a general register its byte offset in Core::regs, of others their number within their class.
   std::uint8_t register_number(unsigned n) const;
-  /// Number of a register within its class.
-  std::uint8_t number(unsigned n) const { return static_cast<std::uint8_t>(ZydisRegisterGetId(operands[n].reg.value)); }
   /// Address size and segment of the operand that a name implies, at RSI, RDI or RBX; DS if there is none.
   void use_implicit_memory(ZydisRegister base);
   /// Operand size attribute in bytes: 2, 4 or 8.
