@@ -13,13 +13,11 @@ using perf::RecordType;
 
 template <typename Task>
 static Task task(const perf::TaskBody& body) {
-  Task task;
-  task.pid = static_cast<std::int32_t>(body.pid);
-  task.parent_pid = static_cast<std::int32_t>(body.ppid);
-  task.tid = static_cast<std::int32_t>(body.tid);
-  task.parent_tid = static_cast<std::int32_t>(body.ptid);
-  task.time_ns = body.time;
-  return task;
+  return {.pid = static_cast<std::int32_t>(body.pid),
+          .parent_pid = static_cast<std::int32_t>(body.ppid),
+          .tid = static_cast<std::int32_t>(body.tid),
+          .parent_tid = static_cast<std::int32_t>(body.ptid),
+          .time_ns = body.time};
 }
 
 }  // namespace
@@ -66,8 +64,8 @@ Result<RecordDecoder::Kind> RecordDecoder::decode(std::uint64_t offset, const pe
 
   switch (type) {
     case RecordType::Comm: record = comm(fields, header, trailer); break;
-    case RecordType::Mmap: record = mmap(fields, header, trailer); break;
-    case RecordType::Mmap2: record = mmap2(fields, header, trailer); break;
+    case RecordType::Mmap:
+    case RecordType::Mmap2: record = mmap(fields, header, trailer); break;
     case RecordType::Fork: record = task<Fork>(fields.read<perf::TaskBody>()); break;
     case RecordType::Exit: record = task<Exit>(fields.read<perf::TaskBody>()); break;
     default: {
@@ -138,41 +136,31 @@ Comm RecordDecoder::comm(ByteReader& in, const perf::RecordHeader& header, const
 
 Mmap RecordDecoder::mmap(ByteReader& in, const perf::RecordHeader& header, const Trailer& trailer) {
   const auto place = in.read<perf::Mmap2Place>();
-  Mmap mmap = at(place, trailer);
-  // The record says no more; perf itself takes what is not marked as data for executable.
-  mmap.protection = (header.misc & perf::misc::mmap_data) != 0 ? PROT_READ : PROT_READ | PROT_EXEC;
-  mmap.path = in.take_padded_string(in.remaining());
-  return mmap;
-}
-
-Mmap RecordDecoder::mmap2(ByteReader& in, const perf::RecordHeader& header, const Trailer& trailer) {
-  const auto place = in.read<perf::Mmap2Place>();
-  Mmap mmap = at(place, trailer);
-  if ((header.misc & perf::misc::mmap_build_id) != 0) {
-    const auto id = in.read<perf::Mmap2BuildId>();
-    mmap.build_id = BuildId::of(id.bytes, id.size);
+  Mmap mmap{.pid = static_cast<std::int32_t>(place.pid),
+            .tid = static_cast<std::int32_t>(place.tid),
+            .time_ns = trailer.time_ns,
+            .start = place.address,
+            .length = place.length,
+            .file_offset = place.page_offset};
+  if (static_cast<RecordType>(header.type) == RecordType::Mmap) {
+    // The record says no more; perf itself takes what is not marked as data for executable.
+    mmap.protection = (header.misc & perf::misc::mmap_data) != 0 ? PROT_READ : PROT_READ | PROT_EXEC;
   } else {
-    const auto inode = in.read<perf::Mmap2Inode>();
-    mmap.device_major = inode.major;
-    mmap.device_minor = inode.minor;
-    mmap.inode = inode.inode;
-    mmap.inode_generation = inode.generation;
+    if ((header.misc & perf::misc::mmap_build_id) != 0) {
+      const auto id = in.read<perf::Mmap2BuildId>();
+      mmap.build_id = BuildId::of(id.bytes, id.size);
+    } else {
+      const auto inode = in.read<perf::Mmap2Inode>();
+      mmap.device_major = inode.major;
+      mmap.device_minor = inode.minor;
+      mmap.inode = inode.inode;
+      mmap.inode_generation = inode.generation;
+    }
+    const auto access = in.read<perf::Mmap2Access>();
+    mmap.protection = access.protection;
+    mmap.flags = access.flags;
   }
-  const auto access = in.read<perf::Mmap2Access>();
-  mmap.protection = access.protection;
-  mmap.flags = access.flags;
   mmap.path = in.take_padded_string(in.remaining());
-  return mmap;
-}
-
-Mmap RecordDecoder::at(const perf::Mmap2Place& place, const Trailer& trailer) {
-  Mmap mmap;
-  mmap.pid = static_cast<std::int32_t>(place.pid);
-  mmap.tid = static_cast<std::int32_t>(place.tid);
-  mmap.time_ns = trailer.time_ns;
-  mmap.start = place.address;
-  mmap.length = place.length;
-  mmap.file_offset = place.page_offset;
   return mmap;
 }
 

@@ -37,8 +37,6 @@ class RecordDecoder {
   Result<Kind> sample(ByteReader& in, const perf::RecordHeader& header, Record& record) const;
   static Comm comm(ByteReader& in, const perf::RecordHeader& header, const Trailer& trailer);
   static Mmap mmap(ByteReader& in, const perf::RecordHeader& header, const Trailer& trailer);
-  static Mmap mmap2(ByteReader& in, const perf::RecordHeader& header, const Trailer& trailer);
-  static Mmap at(const perf::Mmap2Place& place, const Trailer& trailer);
 
   const std::string& name_;
   const Bytes& records_;
