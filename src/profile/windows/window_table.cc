@@ -421,13 +421,6 @@ std::string window_csv_region(const RegionSpan& region) {
                             std::to_string(region.begin), std::to_string(region.end)});
 }
 
-std::string window_csv(const WindowTable& table) {
-  std::string out = window_csv_head(table);
-  for (const Window& window : table.windows) out += window_csv_row(table, window);
-  for (const RegionSpan& region : table.regions) out += window_csv_region(region);
-  return out;
-}
-
 Result<WindowTable> parse_window_csv(std::string_view text, const std::string& name) {
   return Parser(text, name).parse();
 }

@@ -83,8 +83,7 @@ struct WindowTable {
   bool operator==(const WindowTable&) const = default;
 };
 
-/// Our CSV. Whole, or piece by piece while a run goes on: head, then rows and regions as they come.
-std::string window_csv(const WindowTable& table);
+/// Our CSV, piece by piece while a run goes on: head, then rows and regions as they come.
 std::string window_csv_head(const WindowTable& table);
 /// CHECKs that the window has a value per event, a half width per event if any event has them, and a time if and only
 /// if a clock was declared.
@@ -94,7 +93,7 @@ std::string window_csv_region(const RegionSpan& region);
 /// A field of one of our CSVs: escapes keep every record on one line, quotes keep commas.
 std::string csv_field(std::string_view text);
 
-/// Reads what window_csv wrote (profile/windows/foreign_tables.h has what others write); lines may end in CRLF, and
+/// Reads what these wrote (profile/windows/foreign_tables.h has what others write); lines may end in CRLF, and
 /// fields may be quoted that need not be.
 /// name  of the file, for messages: "app.csv:12:7: ..." names line and column, both from 1
 Result<WindowTable> parse_window_csv(std::string_view text, const std::string& name);

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "profile/windows/whole_csv.h"
 #include "profile/windows/window_table.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

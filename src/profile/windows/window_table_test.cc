@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "profile/windows/whole_csv.h"
+
 namespace zs::profile {
 namespace {
 
@@ -61,14 +63,6 @@ TEST(WindowTable, IsReadAsItWasWritten) {
   const auto table = parse_window_csv(kTwoWindows, "t.csv");
   ASSERT_TRUE(table) << table.error().message;
   EXPECT_EQ(*table, two_windows());
-}
-
-TEST(WindowTable, IsTheSameWhetherWrittenWholeOrPieceByPiece) {
-  const WindowTable table = two_windows();
-  std::string pieces = window_csv_head(table);
-  for (const Window& window : table.windows) pieces += window_csv_row(table, window);
-  for (const RegionSpan& region : table.regions) pieces += window_csv_region(region);
-  EXPECT_EQ(pieces, window_csv(table));
 }
 
 TEST(WindowTable, KeepsTimesOfADeclaredClockNotesAndEveryClass) {
