@@ -208,13 +208,19 @@ struct Popped {
 };
 
 void return_to(Core& c, U16 selector, U64 ip, const Popped& from) {
+  const U64 sp_after = c.regs[kRsp] + from.popped * from.slot + from.release;
+  if (c.real_addressing()) {
+    if (ip > c.segments[kCs].limit) raise_gp();
+    c.set_stack_pointer(sp_after);
+    return real_jump(c, selector, ip);
+  }
   Core::Descriptor d;
   const Segment cs = return_code(c, selector, d);
   const unsigned level = selector & 3u, old_cpl = c.cpl;
   if (level == old_cpl && !from.stack_too) {
     check_target(c, cs, ip);
     c.set_accessed(d);
-    c.set_stack_pointer(c.regs[kRsp] + from.popped * from.slot + from.release);
+    c.set_stack_pointer(sp_after);
   } else {
     const U64 sp = stack_slot(c, from.popped, from.slot, from.release);
     const auto ss_selector = static_cast<U16>(stack_slot(c, from.popped + 1, from.slot, from.release));
@@ -233,13 +239,7 @@ void far_return(Core& c, const Insn& i) {
   const unsigned slot = i.bytes;
   const U64 ip = stack_slot(c, 0, slot);
   const auto selector = static_cast<U16>(stack_slot(c, 1, slot));
-  const U64 release = i.imm;
-  if (c.real_addressing()) {
-    if (ip > c.segments[kCs].limit) raise_gp();
-    c.set_stack_pointer(c.regs[kRsp] + 2 * slot + release);
-    return real_jump(c, selector, ip);
-  }
-  return_to(c, selector, ip, {.popped = 2, .slot = slot, .release = release});
+  return_to(c, selector, ip, {.popped = 2, .slot = slot, .release = i.imm});
 }
 
 // ---- IRET
@@ -282,13 +282,8 @@ void iret(Core& c, const Insn& i) {
   const U64 ip = stack_slot(c, 0, slot);
   const auto selector = static_cast<U16>(stack_slot(c, 1, slot));
   const U64 flags = stack_slot(c, 2, slot);
-  if (c.real_addressing()) {
-    if (ip > c.segments[kCs].limit) raise_gp();
-    c.set_stack_pointer(c.regs[kRsp] + 3 * slot);
-    real_jump(c, selector, ip);
-    return return_flags(c, flags, slot, c.cpl);
-  }
-  if (slot == 4 && !c.long_mode && (flags & flag::vm) != 0 && c.cpl == 0) return iret_to_virtual8086(c, ip, flags);
+  const bool to_virtual8086 = slot == 4 && !c.long_mode && (flags & flag::vm) != 0 && c.cpl == 0;
+  if (to_virtual8086 && !c.real_addressing()) return iret_to_virtual8086(c, ip, flags);
   const unsigned old_cpl = c.cpl;
   return_to(c, selector, ip, {.popped = 3, .slot = slot, .release = 0, .stack_too = c.code64});
   return_flags(c, flags, slot, old_cpl);
