@@ -38,38 +38,32 @@ void jmp_to_itself(Core& c, const Insn& i) {
 }
 
 template <typename T>
-struct CallRelative {
-  static void run(Core& c, const Insn& i) {
-    const U64 back = c.next_ip;
-    const U64 target = (back + i.imm) & i.disp;
-    if (target - c.target_first > c.target_span) raise_gp();
-    c.push<T>(static_cast<T>(back));
-    c.next_ip = target;
-  }
-};
+void call_relative(Core& c, const Insn& i) {
+  const U64 back = c.next_ip;
+  const U64 target = (back + i.imm) & i.disp;
+  if (target - c.target_first > c.target_span) raise_gp();
+  c.push<T>(static_cast<T>(back));
+  c.next_ip = target;
+}
 
 template <typename T>
-struct JumpIndirect {
-  static void run(Core& c, const Insn& i) { go(c, read_operand<T>(c, i, i.dst, i.to_memory)); }
-};
+void jump_indirect(Core& c, const Insn& i) {
+  go(c, read_operand<T>(c, i, i.dst, i.to_memory));
+}
 
 template <typename T>
-struct CallIndirect {
-  static void run(Core& c, const Insn& i) {
-    const U64 target = read_operand<T>(c, i, i.dst, i.to_memory);
-    if (target - c.target_first > c.target_span) raise_gp();
-    c.push<T>(static_cast<T>(c.next_ip));
-    c.next_ip = target;
-  }
-};
+void call_indirect(Core& c, const Insn& i) {
+  const U64 target = read_operand<T>(c, i, i.dst, i.to_memory);
+  if (target - c.target_first > c.target_span) raise_gp();
+  c.push<T>(static_cast<T>(c.next_ip));
+  c.next_ip = target;
+}
 
 template <typename T>
-struct Return {
-  static void run(Core& c, const Insn& i) {
-    go(c, c.top_of_stack<T>());
-    c.set_stack_pointer(c.regs[kRsp] + sizeof(T) + i.imm);
-  }
-};
+void return_near(Core& c, const Insn& i) {
+  go(c, c.top_of_stack<T>());
+  c.set_stack_pointer(c.regs[kRsp] + sizeof(T) + i.imm);
+}
 
 /// LOOP, LOOPE, LOOPNE by detail 0, 1, 2; the count has the width of the address size.
 void loop(Core& c, const Insn& i) {
@@ -95,9 +89,10 @@ U64 ip_mask_for(const Decoded& d) {
   return bytes == 8 ? ~U64{0} : bytes == 4 ? 0xFFFFFFFF : 0xFFFF;
 }
 
-template <template <typename> typename Family>
-Handler near_sized(const Decoded& d) {
-  return by_width(d.long64() ? 8 : d.operand_bytes(), [](auto t) -> Handler { return Family<decltype(t)>::run; });
+/// By the width of near branches' targets.
+template <typename Pick>
+Handler near_sized(const Decoded& d, Pick pick) {
+  return by_width(d.long64() ? 8 : d.operand_bytes(), pick);
 }
 
 void lower_jmp(Decoded& d) {
@@ -107,22 +102,22 @@ void lower_jmp(Decoded& d) {
     d.insn.run = d.insn.imm + d.raw.length == 0 ? jmp_to_itself : jmp;
     return;
   }
-  d.insn.run = near_sized<JumpIndirect>(d);
+  d.insn.run = near_sized(d, [](auto t) -> Handler { return jump_indirect<decltype(t)>; });
 }
 
 void lower_call(Decoded& d) {
   if (d.raw.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR) return lower_far_call(d);
   if (d.is_immediate(0)) {
     d.insn.disp = ip_mask_for(d);
-    d.insn.run = near_sized<CallRelative>(d);
+    d.insn.run = near_sized(d, [](auto t) -> Handler { return call_relative<decltype(t)>; });
     return;
   }
-  d.insn.run = near_sized<CallIndirect>(d);
+  d.insn.run = near_sized(d, [](auto t) -> Handler { return call_indirect<decltype(t)>; });
 }
 
 void lower_ret(Decoded& d) {
   if (d.raw.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR) return lower_far_return(d);
-  d.insn.run = near_sized<Return>(d);
+  d.insn.run = near_sized(d, [](auto t) -> Handler { return return_near<decltype(t)>; });
 }
 
 template <Handler Run, std::uint8_t Detail>

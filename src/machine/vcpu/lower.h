@@ -112,16 +112,16 @@ Handler by_width(unsigned bytes, Pick pick) {
   return bytes == 8 ? pick(std::uint64_t{}) : bytes == 4 ? pick(std::uint32_t{}) : pick(std::uint16_t{});
 }
 
-// A row's function: the handler HANDLER<T, ...> of the first operand's type.
+// A row's function: the handler HANDLER<T, ...> of the first operand's type, or of the operand size attribute's.
 #define ZS_SIZED(HANDLER, ...)                                                                                  \
   [](Decoded& d) {                                                                                              \
     d.insn.run =                                                                                                \
         by_size(d.bytes(0), [](auto t) -> Handler { return HANDLER<decltype(t) __VA_OPT__(, ) __VA_ARGS__>; }); \
   }
-#define ZS_WIDE(HANDLER, ...)                                                                                    \
-  [](Decoded& d) {                                                                                               \
-    d.insn.run =                                                                                                 \
-        by_width(d.bytes(0), [](auto t) -> Handler { return HANDLER<decltype(t) __VA_OPT__(, ) __VA_ARGS__>; }); \
+#define ZS_WIDE(HANDLER, ...)                                                                                 \
+  [](Decoded& d) {                                                                                            \
+    d.insn.run = by_width(d.operand_bytes(),                                                                  \
+                          [](auto t) -> Handler { return HANDLER<decltype(t) __VA_OPT__(, ) __VA_ARGS__>; }); \
   }
 
 }  // namespace zs::machine::vcpu

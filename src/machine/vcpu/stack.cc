@@ -39,11 +39,6 @@ void pop_mem(Core& c, const Insn& i) {
   c.regs[kRsp] = after;
 }
 
-template <template <typename> typename Family>
-Handler stack_sized(unsigned bytes) {
-  return by_width(bytes, [](auto t) -> Handler { return Family<decltype(t)>::run; });
-}
-
 void lower_push(Decoded& d) {
   if (d.is_register(0) && d.register_class(0) == ZYDIS_REGCLASS_SEGMENT) return lower_push_segment(d);
   d.insn.run = by_width(d.operand_bytes(), [&](auto t) -> Handler {
@@ -60,111 +55,98 @@ void lower_pop(Decoded& d) {
 }
 
 template <typename T>
-struct PushFlags {
-  static void run(Core& c, const Insn&) {
-    c.require_iopl_in_virtual8086();
-    c.push<T>(static_cast<T>(c.rflags() & ~(flag::rf | flag::vm)));
-  }
-};
+void push_flags(Core& c, const Insn&) {
+  c.require_iopl_in_virtual8086();
+  c.push<T>(static_cast<T>(c.rflags() & ~(flag::rf | flag::vm)));
+}
 
 template <typename T>
-struct PopFlags {
-  static void run(Core& c, const Insn&) {
-    c.require_iopl_in_virtual8086();
-    const U64 value = c.top_of_stack<T>();
-    U64 mask = flag::arithmetic | flag::tf | flag::df | flag::nt | flag::ac | flag::id | flag::rf;
-    if (c.cpl == 0) mask |= flag::iopl;
-    if (c.cpl <= c.iopl()) mask |= flag::interrupt;
-    if (sizeof(T) == 2) mask &= 0xFFFF;
-    c.set_stack_pointer(c.regs[kRsp] + sizeof(T));
-    c.write_flags(value & ~flag::rf, mask);
-  }
-};
+void pop_flags(Core& c, const Insn&) {
+  c.require_iopl_in_virtual8086();
+  const U64 value = c.top_of_stack<T>();
+  U64 mask = flag::arithmetic | flag::tf | flag::df | flag::nt | flag::ac | flag::id | flag::rf;
+  if (c.cpl == 0) mask |= flag::iopl;
+  if (c.cpl <= c.iopl()) mask |= flag::interrupt;
+  if (sizeof(T) == 2) mask &= 0xFFFF;
+  c.set_stack_pointer(c.regs[kRsp] + sizeof(T));
+  c.write_flags(value & ~flag::rf, mask);
+}
 
 /// The stack pointer that is pushed is the one before.
 template <typename T>
-struct PushAll {
-  static void run(Core& c, const Insn&) {
-    const U64 sp = c.regs[kRsp];
-    for (unsigned n = 1; n <= 8; ++n) c.probe_store(kSs, (sp - n * sizeof(T)) & c.stack_mask, sizeof(T));
-    for (unsigned n = 0; n < 8; ++n) {
-      const T value = n == kRsp ? static_cast<T>(sp) : c.reg<T>(8 * n);
-      c.store<T>(kSs, (sp - (n + 1) * sizeof(T)) & c.stack_mask, value);
-    }
-    c.set_stack_pointer(sp - 8 * sizeof(T));
+void push_all(Core& c, const Insn&) {
+  const U64 sp = c.regs[kRsp];
+  for (unsigned n = 1; n <= 8; ++n) c.probe_store(kSs, (sp - n * sizeof(T)) & c.stack_mask, sizeof(T));
+  for (unsigned n = 0; n < 8; ++n) {
+    const T value = n == kRsp ? static_cast<T>(sp) : c.reg<T>(8 * n);
+    c.store<T>(kSs, (sp - (n + 1) * sizeof(T)) & c.stack_mask, value);
   }
-};
+  c.set_stack_pointer(sp - 8 * sizeof(T));
+}
 
 template <typename T>
-struct PopAll {
-  static void run(Core& c, const Insn&) {
-    T values[8];
-    for (unsigned n = 0; n < 8; ++n) values[n] = c.top_of_stack<T>(n * sizeof(T));
-    for (unsigned n = 0; n < 8; ++n) {
-      if (7 - n != kRsp) c.set_reg<T>(8 * (7 - n), values[n]);
-    }
-    c.set_stack_pointer(c.regs[kRsp] + 8 * sizeof(T));
+void pop_all(Core& c, const Insn&) {
+  T values[8];
+  for (unsigned n = 0; n < 8; ++n) values[n] = c.top_of_stack<T>(n * sizeof(T));
+  for (unsigned n = 0; n < 8; ++n) {
+    if (7 - n != kRsp) c.set_reg<T>(8 * (7 - n), values[n]);
   }
-};
+  c.set_stack_pointer(c.regs[kRsp] + 8 * sizeof(T));
+}
 
 template <typename T>
-struct Enter {
-  static void run(Core& c, const Insn& i) {
-    const auto locals = static_cast<U16>(i.imm);
-    const unsigned level = i.detail & 31u;
-    U64 sp = c.regs[kRsp] - sizeof(T);
-    const U64 frame = sp;
-    const T old_bp = c.reg<T>(8 * kRbp);
-    // Every place is checked before anything is written; then pointers are copied one by one, as frames may overlap.
-    const U64 old_frame = c.regs[kRbp];
-    const auto outer = [&](unsigned n) { return c.load<T>(kSs, (old_frame - n * sizeof(T)) & c.stack_mask); };
-    for (unsigned n = 1; n < level; ++n) outer(n);
-    c.access_count = 0;
-    const unsigned pushes = 1 + level;
-    for (unsigned n = 0; n < pushes; ++n) c.probe_store(kSs, (frame - n * sizeof(T)) & c.stack_mask, sizeof(T));
-    const U64 end = frame - level * sizeof(T) - locals;
-    c.probe_store(kSs, end & c.stack_mask, sizeof(T));
-    c.store<T>(kSs, sp & c.stack_mask, old_bp);
-    for (unsigned n = 1; n < level; ++n) c.store<T>(kSs, (sp -= sizeof(T)) & c.stack_mask, outer(n));
-    if (level > 0) c.store<T>(kSs, (sp -= sizeof(T)) & c.stack_mask, static_cast<T>(frame));
-    c.set_stack_pointer(end);
-    // The frame pointer has the width of the stack.
-    c.regs[kRbp] = (c.regs[kRbp] & c.stack_keep) | (frame & c.stack_mask);
-  }
-};
+void enter(Core& c, const Insn& i) {
+  const auto locals = static_cast<U16>(i.imm);
+  const unsigned level = i.detail & 31u;
+  U64 sp = c.regs[kRsp] - sizeof(T);
+  const U64 frame = sp;
+  const T old_bp = c.reg<T>(8 * kRbp);
+  // Every place is checked before anything is written; then pointers are copied one by one, as frames may overlap.
+  const U64 old_frame = c.regs[kRbp];
+  const auto outer = [&](unsigned n) { return c.load<T>(kSs, (old_frame - n * sizeof(T)) & c.stack_mask); };
+  for (unsigned n = 1; n < level; ++n) outer(n);
+  c.access_count = 0;
+  const unsigned pushes = 1 + level;
+  for (unsigned n = 0; n < pushes; ++n) c.probe_store(kSs, (frame - n * sizeof(T)) & c.stack_mask, sizeof(T));
+  const U64 end = frame - level * sizeof(T) - locals;
+  c.probe_store(kSs, end & c.stack_mask, sizeof(T));
+  c.store<T>(kSs, sp & c.stack_mask, old_bp);
+  for (unsigned n = 1; n < level; ++n) c.store<T>(kSs, (sp -= sizeof(T)) & c.stack_mask, outer(n));
+  if (level > 0) c.store<T>(kSs, (sp -= sizeof(T)) & c.stack_mask, static_cast<T>(frame));
+  c.set_stack_pointer(end);
+  // The frame pointer has the width of the stack.
+  c.regs[kRbp] = (c.regs[kRbp] & c.stack_keep) | (frame & c.stack_mask);
+}
 
 template <typename T>
-struct Leave {
-  static void run(Core& c, const Insn&) {
-    const U64 frame = c.regs[kRbp] & c.stack_mask;
-    const T value = c.load<T>(kSs, frame);
-    c.set_stack_pointer(frame + sizeof(T));
-    c.set_reg<T>(8 * kRbp, value);
-  }
-};
+void leave(Core& c, const Insn&) {
+  const U64 frame = c.regs[kRbp] & c.stack_mask;
+  const T value = c.load<T>(kSs, frame);
+  c.set_stack_pointer(frame + sizeof(T));
+  c.set_reg<T>(8 * kRbp, value);
+}
 
-template <template <typename> typename Family>
-void lower_stack(Decoded& d) {
-  if (d.is_immediate(0)) d.insn.imm = d.immediate(0);
-  if (d.is_immediate(1)) d.insn.detail = static_cast<std::uint8_t>(d.immediate(1));
-  d.insn.run = stack_sized<Family>(d.operand_bytes());
+void lower_enter(Decoded& d) {
+  d.insn.imm = d.immediate(0);
+  d.insn.detail = static_cast<std::uint8_t>(d.immediate(1));
+  d.insn.run = by_width(d.operand_bytes(), [](auto t) -> Handler { return enter<decltype(t)>; });
 }
 
 constexpr LowerRow kStackRows[] = {
     {ZYDIS_MNEMONIC_PUSH, lower_push},
     {ZYDIS_MNEMONIC_POP, lower_pop},
-    {ZYDIS_MNEMONIC_PUSHF, lower_stack<PushFlags>},
-    {ZYDIS_MNEMONIC_PUSHFD, lower_stack<PushFlags>},
-    {ZYDIS_MNEMONIC_PUSHFQ, lower_stack<PushFlags>},
-    {ZYDIS_MNEMONIC_POPF, lower_stack<PopFlags>},
-    {ZYDIS_MNEMONIC_POPFD, lower_stack<PopFlags>},
-    {ZYDIS_MNEMONIC_POPFQ, lower_stack<PopFlags>},
-    {ZYDIS_MNEMONIC_PUSHA, lower_stack<PushAll>},
-    {ZYDIS_MNEMONIC_PUSHAD, lower_stack<PushAll>},
-    {ZYDIS_MNEMONIC_POPA, lower_stack<PopAll>},
-    {ZYDIS_MNEMONIC_POPAD, lower_stack<PopAll>},
-    {ZYDIS_MNEMONIC_ENTER, lower_stack<Enter>},
-    {ZYDIS_MNEMONIC_LEAVE, lower_stack<Leave>},
+    {ZYDIS_MNEMONIC_PUSHF, ZS_WIDE(push_flags)},
+    {ZYDIS_MNEMONIC_PUSHFD, ZS_WIDE(push_flags)},
+    {ZYDIS_MNEMONIC_PUSHFQ, ZS_WIDE(push_flags)},
+    {ZYDIS_MNEMONIC_POPF, ZS_WIDE(pop_flags)},
+    {ZYDIS_MNEMONIC_POPFD, ZS_WIDE(pop_flags)},
+    {ZYDIS_MNEMONIC_POPFQ, ZS_WIDE(pop_flags)},
+    {ZYDIS_MNEMONIC_PUSHA, ZS_WIDE(push_all)},
+    {ZYDIS_MNEMONIC_PUSHAD, ZS_WIDE(push_all)},
+    {ZYDIS_MNEMONIC_POPA, ZS_WIDE(pop_all)},
+    {ZYDIS_MNEMONIC_POPAD, ZS_WIDE(pop_all)},
+    {ZYDIS_MNEMONIC_ENTER, lower_enter},
+    {ZYDIS_MNEMONIC_LEAVE, ZS_WIDE(leave)},
 };
 
 }  // namespace
