@@ -148,6 +148,12 @@ struct Core : HotState, SystemState {
     }
   }
 
+  /// What is looked at behind the current instruction.
+  void set_due(bool Core::*event) {
+    this->*event = true;
+    arm();
+  }
+
   template <typename T>
   T reg(unsigned offset) const {
     T value;

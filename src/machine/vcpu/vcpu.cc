@@ -13,10 +13,7 @@ Vcpu::~Vcpu() = default;
 
 void Vcpu::reset() { core_->reset(); }
 Stop Vcpu::run(std::uint64_t instructions) { return core_->run(instructions); }
-void Vcpu::stop() {
-  core_->stop_requested = true;
-  core_->arm();
-}
+void Vcpu::stop() { core_->set_due(&vcpu::Core::stop_requested); }
 
 // ---- pins
 
@@ -24,28 +21,13 @@ void Vcpu::set_interrupt_line(bool up) {
   core_->interrupt_line = up;
   if (up) core_->arm();
 }
-void Vcpu::request_nmi() {
-  core_->nmi_pending = true;
-  core_->arm();
-}
-void Vcpu::request_smi() {
-  core_->smi_pending = true;
-  core_->arm();
-}
-void Vcpu::request_init() {
-  core_->init_pending = true;
-  core_->arm();
-}
-void Vcpu::request_machine_check() {
-  core_->mce_pending = true;
-  core_->arm();
-}
+void Vcpu::request_nmi() { core_->set_due(&vcpu::Core::nmi_pending); }
+void Vcpu::request_smi() { core_->set_due(&vcpu::Core::smi_pending); }
+void Vcpu::request_init() { core_->set_due(&vcpu::Core::init_pending); }
+void Vcpu::request_machine_check() { core_->set_due(&vcpu::Core::mce_pending); }
 bool Vcpu::event_due() const { return core_->event_due(); }
 void Vcpu::set_debugctl(std::uint64_t value) { core_->debugctl = value; }
-void Vcpu::watch_changed() {
-  core_->watch_stale = true;
-  core_->arm();
-}
+void Vcpu::watch_changed() { core_->set_due(&vcpu::Core::watch_stale); }
 
 // ---- state
 
