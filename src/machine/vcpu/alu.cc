@@ -6,8 +6,9 @@ namespace {
 
 template <typename Op>
 void lower_binary(Decoded& d) {
-  const Form form = form_of(d);
-  d.insn.run = by_size(d.bytes(0), [&](auto t) { return binary_form<decltype(t), Op>(form); });
+  d.insn.run = by_size(d.bytes(0), [&](auto t) {
+    return by_form(d, [](auto form) -> Handler { return binary<decltype(t), Op, decltype(form)::value>; });
+  });
 }
 
 template <typename Op>

@@ -21,6 +21,14 @@ Condition condition(U64 dr7, unsigned n) {
   return {(dr7 >> (2 * n) & 3) != 0, static_cast<unsigned>(dr7 >> (16 + 4 * n) & 3), kBytes[dr7 >> (18 + 4 * n) & 3]};
 }
 
+/// A bit for each register whose condition `matches(condition, number)`.
+template <typename Matches>
+U64 hits_of(U64 dr7, Matches matches) {
+  U64 hits = 0;
+  for (unsigned n = 0; n < 4; ++n) hits |= U64{matches(condition(dr7, n), n)} << n;
+  return hits;
+}
+
 bool overlap(U64 a, U64 a_bytes, U64 b, U64 b_bytes) { return a < b + b_bytes && b < a + a_bytes; }
 
 }  // namespace
@@ -42,32 +50,21 @@ void Core::check_data_breakpoints(std::uint64_t linear, unsigned bytes, bool wri
 
 void Core::check_io_breakpoints(std::uint16_t port, unsigned bytes) {
   if ((cr4 & cr4::de) == 0) return;
-  for (unsigned n = 0; n < 4; ++n) {
-    const Condition c = condition(dr7, n);
-    if (c.enabled && c.kind == 2 && overlap(breakpoints[n] & ~U64{c.bytes - 1}, c.bytes, port, bytes))
-      pending_dr6 |= U64{1} << n;
-  }
+  pending_dr6 |= hits_of(dr7, [&](const Condition& c, unsigned n) {
+    return c.enabled && c.kind == 2 && overlap(breakpoints[n] & ~U64{c.bytes - 1}, c.bytes, port, bytes);
+  });
   if (pending_dr6 != 0) arm();
 }
 
 bool Core::watches_code() const {
-  for (unsigned n = 0; n < 4; ++n) {
-    const Condition c = condition(dr7, n);
-    if (c.enabled && c.kind == 0) return true;
-  }
-  return false;
+  return hits_of(dr7, [](const Condition& c, unsigned) { return c.enabled && c.kind == 0; }) != 0;
 }
 
 bool Core::code_breakpoint_here() {
-  const U64 here = linear_ip();
-  U64 hits = 0;
-  for (unsigned n = 0; n < 4; ++n) {
-    const Condition c = condition(dr7, n);
-    if (c.enabled && c.kind == 0 && breakpoints[n] == here) hits |= U64{1} << n;
-  }
-  if (hits == 0) return false;
-  note_debug_cause(hits);
-  return true;
+  const U64 hits = hits_of(
+      dr7, [&](const Condition& c, unsigned n) { return c.enabled && c.kind == 0 && breakpoints[n] == linear_ip(); });
+  if (hits != 0) note_debug_cause(hits);
+  return hits != 0;
 }
 
 void Core::note_debug_cause(std::uint64_t causes) {

@@ -16,17 +16,6 @@ void mov(Core& c, const Insn& i) {
   if constexpr (F == Form::MemImm) c.store<T>(i.segment, c.effective_address(i), static_cast<T>(i.imm));
 }
 
-template <typename T>
-Handler mov_form(Form form) {
-  switch (form) {
-    case Form::RegReg: return mov<T, Form::RegReg>;
-    case Form::RegMem: return mov<T, Form::RegMem>;
-    case Form::MemReg: return mov<T, Form::MemReg>;
-    case Form::RegImm: return mov<T, Form::RegImm>;
-    default: return mov<T, Form::MemImm>;
-  }
-}
-
 template <typename From, typename To, bool Signed, bool Memory>
 void extend(Core& c, const Insn& i) {
   const From value = Memory ? c.load<From>(i.segment, c.effective_address(i)) : c.reg<From>(i.src);
@@ -67,8 +56,9 @@ void nop(Core&, const Insn&) {}
 }  // namespace
 
 Handler general_mov(Decoded& d) {
-  const Form form = form_of(d);
-  return by_size(d.bytes(0), [&](auto t) { return mov_form<decltype(t)>(form); });
+  return by_size(d.bytes(0), [&](auto t) {
+    return by_form(d, [](auto form) -> Handler { return mov<decltype(t), decltype(form)::value>; });
+  });
 }
 
 namespace {

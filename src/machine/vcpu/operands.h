@@ -2,6 +2,8 @@
 // are.
 #pragma once
 
+#include <type_traits>
+
 #include "machine/vcpu/lower.h"
 
 namespace zs::machine::vcpu {
@@ -30,22 +32,15 @@ void binary(Core& c, const Insn& i) {
   }
 }
 
-template <typename T, typename Op>
-Handler binary_form(Form form) {
-  switch (form) {
-    case Form::RegReg: return binary<T, Op, Form::RegReg>;
-    case Form::RegMem: return binary<T, Op, Form::RegMem>;
-    case Form::MemReg: return binary<T, Op, Form::MemReg>;
-    case Form::RegImm: return binary<T, Op, Form::RegImm>;
-    default: return binary<T, Op, Form::MemImm>;
-  }
-}
-
-/// What form a two-operand instruction has.
-inline Form form_of(const Decoded& d) {
+/// Picks one of five instantiations by where the two operands are.
+template <typename Pick>
+Handler by_form(const Decoded& d, Pick pick) {
   const bool constant = d.is_immediate(1);
-  if (d.is_memory(0)) return constant ? Form::MemImm : Form::MemReg;
-  return d.is_memory(1) ? Form::RegMem : constant ? Form::RegImm : Form::RegReg;
+  if (d.is_memory(0) && constant) return pick(std::integral_constant<Form, Form::MemImm>{});
+  if (d.is_memory(0)) return pick(std::integral_constant<Form, Form::MemReg>{});
+  if (d.is_memory(1)) return pick(std::integral_constant<Form, Form::RegMem>{});
+  if (constant) return pick(std::integral_constant<Form, Form::RegImm>{});
+  return pick(std::integral_constant<Form, Form::RegReg>{});
 }
 
 /// dst = Op(dst) with flags: INC, NEG, ...
