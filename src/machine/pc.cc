@@ -59,7 +59,10 @@ class Board final : public Pc,
                     public BiosHost,
                     public SystemPins,
                     public MonitorPins,
-                    public pmu::PmiSink {
+                    public pmu::PmiSink,
+                    public pmu::LinearMemory,
+                    public pmu::VectorRegisters,
+                    public pmu::Clock {
  public:
   Board(PcConfig config, PhysicalMemory memory)
       : config_(std::move(config)),
@@ -78,8 +81,7 @@ class Board final : public Pc,
         system_ports_(*this, pit_),
         pic_ports_(pic_, local_apic_),
         bus_(memory_, ports_, local_apic_, io_apic_),
-        pmu_clock_(clock_),
-        pmu_(*config_.cpu, ds_memory_, *this, pmu_clock_, config_.quirks),
+        pmu_(*config_.cpu, *this, *this, *this, config_.quirks),
         msrs_(*config_.cpu, clock_, local_apic_, pmu_),
         cpuid_(*config_.cpu, config_.quirks, local_apic_),
         feed_(*config_.cpu, pmu_, clock_, cache_) {
@@ -100,9 +102,6 @@ class Board final : public Pc,
     bus_.on_endless_poll([this](std::uint16_t port) {
       end({PcStopKind::Unsupported, 0, 0, endless_poll(port, ide_.has_value())});
     });
-    ds_memory_.set_cpu(*cpu_);
-    vector_registers_.set_cpu(*cpu_);
-    pmu_clock_.set_sources(msrs_, feed_);
     msrs_.set_cpu(*cpu_);
     feed_.set_cpu(*cpu_);
     feed_.add_timer(pit_);
@@ -112,7 +111,7 @@ class Board final : public Pc,
     typist_.type(std::move(config_.keys));
     feed_.set_trace(config_.trace);
     feed_.on_init([this] { local_apic_.init(); });
-    pmu_.set_vector_registers(&vector_registers_);
+    pmu_.set_vector_registers(this);
   }
 
   // ---- booting
@@ -274,7 +273,7 @@ class Board final : public Pc,
   std::uint32_t local_apic_register(std::uint32_t offset) override { return local_apic_.read(offset); }
   bool kernel_is_elf32() const override { return kernel_is_elf32_; }
   const DiskImage* disk() const override { return disk_ ? &*disk_ : nullptr; }
-  const Clock& clock() const override { return clock_; }
+  const machine::Clock& clock() const override { return clock_; }
   std::uint64_t now() const override { return clock_.now() + feed_.unreported_ticks(); }
   std::uint64_t retired() const override { return cpu_->retired(); }
 
@@ -361,6 +360,19 @@ class Board final : public Pc,
     std::vector<std::byte> bytes(head[1]);
     if (cpu_->peek(head[2], bytes)) config_.parcel(head[0], bytes);
   }
+
+  // ---- what the PMU asks: memory through paging, as the processor itself
+  bool read(std::uint64_t address, std::span<std::byte> into) override { return cpu_->read_linear(address, into); }
+  bool write(std::uint64_t address, std::span<const std::byte> from) override {
+    return cpu_->write_linear(address, from);
+  }
+  void read_xmm(std::span<std::byte, 256> into) override {
+    const CpuState state = cpu_->state();
+    std::ranges::copy(std::as_bytes(std::span(state.xmm)), into.begin());
+  }
+  std::uint64_t tsc() override { return msrs_.tsc() + feed_.unreported_ticks(); }
+  bool has_core_cycles() const override { return true; }
+  std::uint64_t core_cycles() override { return now(); }
   void request_pmi() override {
     if (config_.pmi_requested) config_.pmi_requested();
     local_apic_.request_pmi();
@@ -390,9 +402,6 @@ class Board final : public Pc,
   PicPorts pic_ports_;
   PortMap ports_;
   PcBus bus_;
-  DsMemory ds_memory_;
-  PmuVectorRegisters vector_registers_;
-  PmuClock pmu_clock_;
   pmu::Pmu pmu_;
   PcMsrs msrs_;
   PcCpuid cpuid_;
