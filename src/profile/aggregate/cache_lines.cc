@@ -1,6 +1,9 @@
 #include "profile/aggregate/cache_lines.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -12,39 +15,8 @@ namespace {
 
 namespace mem = arch::perf_mem;
 
-constexpr std::uint64_t AccessCounts::*const kAll[] = {
-    &AccessCounts::entries,
-    &AccessCounts::locked,
-    &AccessCounts::stores,
-    &AccessCounts::store_l1_hits,
-    &AccessCounts::store_l1_misses,
-    &AccessCounts::store_unknown,
-    &AccessCounts::store_uncached,
-    &AccessCounts::store_no_address,
-    &AccessCounts::loads,
-    &AccessCounts::load_no_address,
-    &AccessCounts::uncached,
-    &AccessCounts::io,
-    &AccessCounts::load_miss,
-    &AccessCounts::fill_buffer,
-    &AccessCounts::l1,
-    &AccessCounts::l2,
-    &AccessCounts::llc,
-    &AccessCounts::local_hitm,
-    &AccessCounts::remote_hitm,
-    &AccessCounts::remote_hit,
-    &AccessCounts::local_dram,
-    &AccessCounts::remote_dram,
-    &AccessCounts::shared,
-    &AccessCounts::exclusive,
-    &AccessCounts::blocked_data,
-    &AccessCounts::blocked_address,
-    &AccessCounts::local_peer,
-    &AccessCounts::remote_peer,
-    &AccessCounts::unmapped,
-    &AccessCounts::unparsed,
-};
-static_assert(sizeof(AccessCounts) == std::size(kAll) * sizeof(std::uint64_t));
+/// All its fields are counts.
+using CountArray = std::array<std::uint64_t, sizeof(AccessCounts) / sizeof(std::uint64_t)>;
 
 /// What says where a place is told apart.
 using PlaceKey = std::tuple<std::uint32_t, std::uint64_t, std::int32_t, std::int32_t, const Dso*>;
@@ -96,30 +68,29 @@ void add_store(AccessCounts& counts, mem::Word source) {
   counts.store_unknown += any(mem::kLevelNa) ? 1 : 0;
 }
 
-/// The load's cycles go where perf counts them.
-void add_cycles(LinePlace& place, const AccessCounts& before, const session::Sample& sample) {
-  MeanCycles* mean = nullptr;
-  if (place.counts.remote_hitm != before.remote_hitm) {
-    mean = &place.remote_hitm;
-  } else if (place.counts.local_hitm != before.local_hitm) {
-    mean = &place.local_hitm;
-  } else if (place.counts.remote_peer != before.remote_peer) {
-    mean = &place.remote_peer;
-  } else if (place.counts.local_peer != before.local_peer) {
-    mean = &place.local_peer;
-  } else if (place.counts.loads != before.loads) {
-    mean = &place.other_loads;
+/// The load's cycles go where perf counts them: to the first of these that it is.
+constexpr std::pair<std::uint64_t AccessCounts::*, MeanCycles LinePlace::*> kCyclesOf[] = {
+    {&AccessCounts::remote_hitm, &LinePlace::remote_hitm}, {&AccessCounts::local_hitm, &LinePlace::local_hitm},
+    {&AccessCounts::remote_peer, &LinePlace::remote_peer}, {&AccessCounts::local_peer, &LinePlace::local_peer},
+    {&AccessCounts::loads, &LinePlace::other_loads},
+};
+
+void add_cycles(LinePlace& place, const AccessCounts& one, std::uint64_t cycles) {
+  for (const auto& [count, mean] : kCyclesOf) {
+    if (one.*count == 0) continue;
+    (place.*mean).cycles += cycles;
+    ++(place.*mean).loads;
+    return;
   }
-  if (mean == nullptr) return;
-  mean->cycles += sample.latency;
-  ++mean->loads;
 }
 
 }  // namespace
 
 AccessCounts& AccessCounts::operator+=(const AccessCounts& more) {
-  for (const auto member : kAll) this->*member += more.*member;
-  return *this;
+  auto sums = std::bit_cast<CountArray>(*this);
+  const auto added = std::bit_cast<CountArray>(more);
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += added[i];
+  return *this = std::bit_cast<AccessCounts>(sums);
 }
 
 std::uint64_t AccessCounts::records() const {
@@ -165,19 +136,14 @@ std::uint64_t hitm_of(const AccessCounts& counts, HitmKind kind) {
 }
 
 Result<PlaceKeys> parse_place_keys(std::string_view text) {
+  static constexpr std::pair<std::string_view, bool PlaceKeys::*> kWords[] = {
+      {"iaddr", &PlaceKeys::instruction}, {"pid", &PlaceKeys::pid}, {"tid", &PlaceKeys::tid}, {"dso", &PlaceKeys::dso}};
   PlaceKeys keys{.instruction = false};
   for (const std::string_view word : items_of(text)) {
-    if (word == "iaddr") {
-      keys.instruction = true;
-    } else if (word == "pid") {
-      keys.pid = true;
-    } else if (word == "tid") {
-      keys.tid = true;
-    } else if (word == "dso") {
-      keys.dso = true;
-    } else {
+    const auto* const known = std::ranges::find(kWords, word, [](const auto& row) { return row.first; });
+    if (known == std::end(kWords))
       return Error{"cannot coalesce by '" + std::string(word) + "'", "the words are: pid, tid, iaddr, dso"};
-    }
+    keys.*known->second = true;
   }
   return keys;
 }
@@ -211,11 +177,10 @@ CacheLines cache_lines(const PerfDataReader& reader, Symbolizer& symbolizer, con
                                 made.line.places.size());
     if (fresh) made.line.places.push_back({.offset = offset, .pid = sample.pid, .code = code});
     LinePlace& place = made.line.places[found->second];
-    const AccessCounts before = place.counts;
     place.counts += one;
     place.threads.insert(sample.tid);
     place.cpus.insert(sample.cpu);
-    add_cycles(place, before, sample);
+    add_cycles(place, one, sample.latency);
   });
   for (auto& [key, made] : lines) {
     std::ranges::stable_sort(made.line.places, {}, &LinePlace::offset);
