@@ -15,7 +15,7 @@
 #include "cli/command/exit_status.h"
 #include "cli/command/perf_options.h"
 #include "cli/command/say.h"
-#include "cli/command/verbs.h"
+#include "cli/command/verb.h"
 #include "cli/command/words.h"
 #include "cli/costs/costs.h"
 #include "cli/pages/questions.h"
@@ -63,20 +63,17 @@ int print_version(bool json) {
 int unknown_verb(const std::string& name) {
   for (const PerfVerb& verb : perf_verbs()) {
     if (verb.name != name) continue;
-    say(Error{"perf's " + name + " is no verb here", std::string(verb.instead)});
-    return kUsage;
+    return refused({"perf's " + name + " is no verb here", std::string(verb.instead)});
   }
   std::vector<std::string> names;
   for (const Verb* verb : verbs()) names.emplace_back(verb->name);
   constexpr std::size_t kFar = 4;  // of typing_distance: two letters wrong
   for (const std::string& near : session::nearest_names(name, names, 1)) {
     if (session::typing_distance(name, near, kFar) > kFar) continue;
-    say(Error{"there is no verb " + name, near + "?"});
-    return kUsage;
+    return refused({"there is no verb " + name, near + "?"});
   }
   const std::string known = joined(names, ", ");
-  say(Error{(name.front() == '-' ? "there is no option " : "there is no verb ") + name, "verbs: " + known});
-  return kUsage;
+  return refused({(name.front() == '-' ? "there is no option " : "there is no verb ") + name, "verbs: " + known});
 }
 
 /// Files opened later must not become standard streams. What we open here does not reach the programs we run.
@@ -113,10 +110,10 @@ int run(int argc, char** argv) {
   if (first == "help") {
     const Verb* const verb = find_verb(argv[2]);
     if (verb == nullptr) return unknown_verb(argv[2]);
-    return verb->run({{argv[2], "--help"}});
+    return run_verb(*verb, {{argv[2], "--help"}});
   }
   const Verb* const verb = find_verb(first);
-  return verb == nullptr ? unknown_verb(first) : verb->run({{argv + 1, argv + argc}});
+  return verb == nullptr ? unknown_verb(first) : run_verb(*verb, {{argv + 1, argv + argc}});
 }
 
 }  // namespace

@@ -119,20 +119,15 @@ Result<Shown> show(const ZsGuestRow& guest, const BootPlan& plan) {
 }  // namespace
 
 int run_boot_demo(const BootPlan& plan) {
-  if (zs_guest_table[0].name == nullptr) {
-    say(Error{"boot --demo: this zeroskid was built without guests", "install nasm and build again"});
-    return kToolFailed;
-  }
+  if (zs_guest_table[0].name == nullptr)
+    return failed({"boot --demo: this zeroskid was built without guests", "install nasm and build again"});
   write_all(STDOUT_FILENO, fmt::format("Five experiments on the Debug Store, on {}.\n\n", plan.cpu->name));
   std::size_t kept = 0;
   for (const std::string_view name : kShown) {
     const ZsGuestRow* const guest = find_guest(name);
     if (guest == nullptr) continue;
     const auto shown = show(*guest, plan);
-    if (!shown) {
-      say(shown.error());
-      return kToolFailed;
-    }
+    if (!shown) return failed(shown.error());
     write_all(STDOUT_FILENO, shown->page);
     if (shown->as_promised) ++kept;
   }

@@ -97,10 +97,9 @@ std::optional<int> parse_boot(const Arguments& arguments, BootWords& words) {
   line.known_words("QUIRK", "", quirk_names());
   line.exit_statuses(kBootStatuses);
   if (const auto done = line.parse(arguments)) return done;
-  if (!line.program().empty()) {
-    say(Error{"boot: what is '" + line.program().front() + "' for?", "zeroskid boot --image FILE, or --kernel FILE"});
-    return kUsage;
-  }
+  if (!line.program().empty())
+    return refused(
+        {"boot: what is '" + line.program().front() + "' for?", "zeroskid boot --image FILE, or --kernel FILE"});
   return std::nullopt;
 }
 

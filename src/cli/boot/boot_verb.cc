@@ -192,19 +192,13 @@ int run_boot(const Arguments& arguments) {
   BootWords words;
   if (const auto done = parse_boot(arguments, words)) return *done;
   const auto plan = plan_boot(words);
-  if (!plan) {
-    say(plan.error());
-    return kUsage;
-  }
+  if (!plan) return refused(plan.error());
   if (words.demo) return run_boot_demo(*plan);
 
   Outputs outputs;
   for (const auto& [path, file] : {std::pair{&words.serial, &outputs.serial}, std::pair{&words.ds_log, &outputs.ds_log},
                                    std::pair{&words.trace, &outputs.trace}}) {
-    if (const auto opened = open_output(*path, *file); !opened) {
-      say(opened.error());
-      return kToolFailed;
-    }
+    if (const auto opened = open_output(*path, *file); !opened) return failed(opened.error());
   }
   machine::BootLog log;
   machine::PcConfig config{.cpu = plan->cpu, .quirks = plan->quirks, .memory_bytes = plan->memory_bytes};
@@ -219,10 +213,7 @@ int run_boot(const Arguments& arguments) {
   std::unique_ptr<SerialFile> serial_in;
   if (!words.serial_in.empty()) {
     auto opened = SerialFile::open(words.serial_in);
-    if (!opened) {
-      say(opened.error());
-      return kToolFailed;
-    }
+    if (!opened) return failed(opened.error());
     serial_in = std::move(*opened);
     config.serial_sender = serial_in.get();
   }
@@ -230,16 +221,10 @@ int run_boot(const Arguments& arguments) {
   if (outputs.ds_log) log.log_debug_store(config, [&outputs](std::string_view text) { outputs.ds_log->write(text); });
   if (outputs.trace) log.log_trace(config, [&outputs](std::string_view text) { outputs.trace->write(text); });
   auto made = machine::Pc::make(std::move(config));
-  if (!made) {
-    say(made.error());
-    return kToolFailed;
-  }
+  if (!made) return failed(made.error());
   machine::Pc& pc = **made;
   log.set_pc(pc, *plan->cpu, plan->quirks);
-  if (const auto loaded = load(words, *plan, pc); !loaded) {
-    say(loaded.error());
-    return kToolFailed;
-  }
+  if (const auto loaded = load(words, *plan, pc); !loaded) return failed(loaded.error());
   if (plan->core != nullptr) pc.attach_core(*plan->core);
   for (const std::uint64_t address : plan->breakpoints) pc.cpu().monitor().add_breakpoint(address);
 
@@ -251,10 +236,7 @@ int run_boot(const Arguments& arguments) {
     auto served = machine::gdb::serve(pc, plan->limit, *plan->gdb_port, shown, [](std::uint16_t port) {
       say(fmt::format("boot: waiting for gdb: target remote 127.0.0.1:{}", port));
     });
-    if (!served) {
-      say(served.error());
-      return kToolFailed;
-    }
+    if (!served) return failed(served.error());
     stop = *served;
   } else {
     stop = pc.run(plan->limit);

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/c2c/c2c_verb.h"
 #include "cli/c2c/shared_lines.h"
 #include "cli/c2c/sharing_fix.h"
 #include "cli/command/command_line.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"
+#include "cli/command/verb.h"
 #include "cli/command/words.h"
 #include "cli/report/recording_input.h"
 #include "profile/aggregate/cache_lines.h"
@@ -135,8 +135,6 @@ std::optional<int> parse(const Arguments& arguments, C2cReportOptions& options) 
   return parse_reader(line, arguments);
 }
 
-int wrong(const Error& error) { return refuse("c2c report", error); }
-
 /// Nothing: as the samples are.
 Result<std::optional<profile::HitmKind>> parse_order(const std::string& text) {
   using Order = std::optional<profile::HitmKind>;
@@ -200,8 +198,6 @@ Result<std::string> model_text(const profile::PerfDataReader& reader, const prof
 
 bool was_logged(const profile::PerfDataReader& reader) { return !reader.notes().sharing().empty(); }
 
-}  // namespace
-
 int run_c2c_report(const Arguments& arguments) {
   C2cReportOptions options;
   if (const auto done = parse(arguments, options)) return *done;
@@ -210,25 +206,21 @@ int run_c2c_report(const Arguments& arguments) {
                          .only_sums = options.stats,
                          .source_lines = !options.no_source};
   const auto order = parse_order(options.display);
-  if (!order) return wrong(order.error());
+  if (!order) return refuse("c2c report", order.error());
   const auto keys = profile::parse_place_keys(options.coalesce);
-  if (!keys) return wrong(keys.error());
+  if (!keys) return refuse("c2c report", keys.error());
   const auto alignments = parse_alignments(options.what_if);
-  if (!alignments) return wrong(alignments.error());
+  if (!alignments) return refuse("c2c report", alignments.error());
 
   const auto reader = open_recording(options.input);
   if (!reader) return kToolFailed;
   if (!has_data_sources(*reader, "c2c")) return kToolFailed;
-  if (!alignments->empty() && !was_logged(*reader)) {
-    say(Error{reader->name() + ": --whatif plays the model's log of a line again, and there is none",
-              "record with: zeroskid c2c record"});
-    return kToolFailed;
-  }
-  if (!options.others.empty() && !was_logged(*reader)) {
-    say(Error{reader->name() + ": --with compares the model's logs of lines, and there is none",
-              "record with: zeroskid c2c record"});
-    return kToolFailed;
-  }
+  if (!alignments->empty() && !was_logged(*reader))
+    return failed({reader->name() + ": --whatif plays the model's log of a line again, and there is none",
+                   "record with: zeroskid c2c record"});
+  if (!options.others.empty() && !was_logged(*reader))
+    return failed({reader->name() + ": --with compares the model's logs of lines, and there is none",
+                   "record with: zeroskid c2c record"});
   if (!was_logged(*reader) && !has_samples(*reader, "record longer, or with a smaller -c"))
     return empty_status(*reader);
   profile::Symbolizer symbolizer = options.input.symbolizer();
@@ -240,10 +232,7 @@ int run_c2c_report(const Arguments& arguments) {
   if (!options.stats) {
     const auto model = was_logged(*reader) ? model_text(*reader, lines.spaces, symbolizer, options, *alignments)
                                            : Result<std::string>(report::no_sharing_text(lines.all));
-    if (!model) {
-      say(model.error());
-      return kToolFailed;
-    }
+    if (!model) return failed(model.error());
     text += *model;
   }
   Page page(options.input.pager());
@@ -252,5 +241,9 @@ int run_c2c_report(const Arguments& arguments) {
   say_remarks(page, symbolizer);
   return page.status();
 }
+
+}  // namespace
+
+const Verb kC2cReportVerb{"report", "Which lines threads fight over, why, and what would end it", run_c2c_report};
 
 }  // namespace zs::cli

@@ -190,19 +190,6 @@ PredictedCounts predict(const SharedLine& line, const LineLayout& layout, const 
 
 }  // namespace
 
-std::vector<report::FieldUse> field_uses(const SharedLine& line) {
-  std::vector<report::FieldUse> uses(line.fields.size());
-  for (std::size_t i = 0; i < line.log->uses.size(); ++i) {
-    const uarch::LineUse& use = line.log->uses[i];
-    report::FieldUse& field = uses[line.field_of_use[i]];
-    field.reads += use.reads() ? use.accesses : 0;
-    field.writes += use.writes() ? use.accesses : 0;
-    field.hitm += use.hitm;
-    field.hand_overs += use.hand_overs;
-  }
-  return uses;
-}
-
 void find_fix(SharedLine& line, const uarch::MemoryParameters& parameters) {
   line.sharing = sharing_of(*line.log);
   if (line.fields.size() < 2 || line.sharing == Sharing::Once) return;

@@ -31,7 +31,4 @@ Result<Alignment> parse_alignment(const std::string& text);
 bool try_alignments(report::SharedLine& line, const std::vector<Alignment>& alignments,
                     const uarch::MemoryParameters& parameters);
 
-/// What was done to each field of the line; by field.
-std::vector<report::FieldUse> field_uses(const report::SharedLine& line);
-
 }  // namespace zs::cli

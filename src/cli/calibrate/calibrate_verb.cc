@@ -50,10 +50,7 @@ std::optional<int> parse(const Arguments& arguments, CalibrateOptions& options) 
   if (const auto status = line.parse(arguments)) return status;
   stat.program = line.program();
   if (stat.events.empty()) stat.events = kUsualEvents;
-  if (stat.program.empty()) {
-    say(Error{"no program to count", "zeroskid calibrate [OPTIONS] PROGRAM [ARGUMENTS]"});
-    return kUsage;
-  }
+  if (stat.program.empty()) return refused({"no program to count", "zeroskid calibrate [OPTIONS] PROGRAM [ARGUMENTS]"});
   return std::nullopt;
 }
 
@@ -70,18 +67,14 @@ int run_calibrate(const Arguments& arguments) {
   CalibrateOptions options;
   if (const auto status = parse(arguments, options)) return *status;
   StatOptions& stat = options.stat;
-  const auto fail = [](const Error& error, int status) {
-    say(error);
-    return status;
-  };
   const host::CpuidFacts cpuid = host::ask_cpuid();
-  if (auto chosen = choose_counting(stat); !chosen) return fail(chosen.error(), kUsage);
+  if (auto chosen = choose_counting(stat); !chosen) return refused(chosen.error());
   const auto host = model_of_host(cpuid, stat.run.cpu.option);
   const bool is_the_hosts = host && stat.config.cpu_model == host->model->name;
   const std::string remark =
       is_the_hosts ? host->remark : stat.config.cpu_model + " is not the model of this machine's processor";
   auto wanted = hardware_events(stat, remark);
-  if (!wanted) return fail(wanted.error(), kUsage);
+  if (!wanted) return refused(wanted.error());
   ProgramToRun program;
   if (const int status = find_program_to_run(stat.program, program); status != 0) return status;
   Output output;
@@ -101,14 +94,12 @@ int run_calibrate(const Arguments& arguments) {
                                          .runs = options.runs,
                                          .permissions = host::ask_permissions()},
                                         signals, calibration.events);
-  if (!status)
-    return fail({"calibrate: " + status.error().message, "without hardware's counts nothing is compared"}, kToolFailed);
+  if (!status) return failed({"calibrate: " + status.error().message, "without hardware's counts nothing is compared"});
   const auto modelled_status = count_by_software(program, stat, signals, calibration.events);
   if (!modelled_status) return kToolFailed;
   if (*modelled_status != *status)
-    return fail({"calibrate: the program ended otherwise under the two PMUs, so their counts are not comparable",
-                 "run it by `zeroskid stat` to see how it ends"},
-                kToolFailed);
+    return failed({"calibrate: the program ended otherwise under the two PMUs, so their counts are not comparable",
+                   "run it by `zeroskid stat` to see how it ends"});
   output.add(report::folded("# perf_event_open, the mean of " + std::to_string(options.runs) + " runs, and the " +
                                 back_end_line(stat.config, stat.pmus).substr(2) + calibration_page(calibration),
                             terminal_width(output.descriptor())));
@@ -116,9 +107,8 @@ int run_calibrate(const Arguments& arguments) {
   if (!options.keep_nothing) {
     const std::string file = calibration_file();
     if (file.empty())
-      return fail({"the errors cannot be kept: neither XDG_CACHE_HOME nor HOME names a folder", "--no-keep"},
-                  kToolFailed);
-    if (const auto kept = keep_errors(file, errors_of(calibration)); !kept) return fail(kept.error(), kToolFailed);
+      return failed({"the errors cannot be kept: neither XDG_CACHE_HOME nor HOME names a folder", "--no-keep"});
+    if (const auto kept = keep_errors(file, errors_of(calibration)); !kept) return failed(kept.error());
     if (!stat.quiet) write_prose(STDERR_FILENO, "hint: zeroskid list -v shows the errors with the events\n");
   }
   return exit_status_of(*status);

@@ -263,10 +263,8 @@ std::optional<int> CommandLine::answer_perf_options() const {
   for (const auto& [option, row] : taken_) {
     if (option->count() == 0) continue;
     const std::string name = listed_names(*row);
-    if (row->standing == Standing::Same || row->standing == Standing::Refused) {
-      say(Error{verb_ + ": perf's " + name + " is no option here", text_of(*row)});
-      return kUsage;
-    }
+    if (row->standing == Standing::Same || row->standing == Standing::Refused)
+      return refused({verb_ + ": perf's " + name + " is no option here", text_of(*row)});
     if (row->standing == Standing::Otherwise && (quiet == nullptr || quiet->count() == 0))
       say(name + ": " + std::string(row->text));
   }

@@ -16,8 +16,7 @@ std::optional<int> Output::take_descriptor(int descriptor) {
   path_ = "--log-fd " + std::to_string(descriptor);
   descriptor_ = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   if (descriptor_ >= 0) return std::nullopt;
-  say(Error{path_ + ": " + std::strerror(errno), "2 is stderr; or -o FILE"});
-  return kToolFailed;
+  return failed({path_ + ": " + std::strerror(errno), "2 is stderr; or -o FILE"});
 }
 
 std::optional<int> Output::open_file(const std::string& path, Old old) {
@@ -25,8 +24,7 @@ std::optional<int> Output::open_file(const std::string& path, Old old) {
   path_ = path;
   descriptor_ = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (old == Old::Kept ? O_APPEND : O_TRUNC), 0666);
   if (descriptor_ >= 0) return std::nullopt;
-  say(Error{path + ": cannot create: " + std::strerror(errno), "choose another place with -o FILE"});
-  return kToolFailed;
+  return failed({path + ": cannot create: " + std::strerror(errno), "choose another place with -o FILE"});
 }
 
 void Output::add(const std::string& text) {

@@ -44,8 +44,8 @@ constexpr VerbOptions kVerbs[] = {{"record", kRecord},
                                   {"c2c report", kC2cReport},
                                   {"list", kList}};
 
-/// What becomes of some options of these verbs. An option is its names and its value; a letter in brackets is perf's for
-/// it, and means something else here.
+/// What becomes of some options of these verbs. An option is its names and its value; a letter in brackets is perf's
+/// for it, and means something else here.
 struct Answer {
   std::uint16_t verbs;
   Standing standing;

@@ -4,11 +4,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
 #include "base/items.h"
-#include "cli/command/exit_status.h"
+#include "cli/command/say.h"
 
 namespace zs::cli {
 namespace {
@@ -24,7 +25,7 @@ int obstacle(const std::string& path) {
   return access(path.c_str(), X_OK) == 0 ? 0 : errno;
 }
 
-SearchFailure failed(const std::string& path, int reason) {
+SearchFailure failure_of(const std::string& path, int reason) {
   switch (reason) {
     case ENOENT:
     case ENOTDIR: return {{path + ": no such file", ""}, kNotFound};
@@ -43,7 +44,7 @@ bool find_program(const std::string& name, const char* search_path, std::string&
     if (reason == 0) {
       found = name;
     } else {
-      failure = failed(name, reason);
+      failure = failure_of(name, reason);
     }
     return reason == 0;
   }
@@ -64,10 +65,15 @@ bool find_program(const std::string& name, const char* search_path, std::string&
     }
     if (reason == EACCES && !denied) {  // as execvp: keep looking, but remember
       denied = true;
-      failure = failed(path, EACCES);
+      failure = failure_of(path, EACCES);
     }
   }
   return false;
+}
+
+int find_in_path(const std::string& name, std::string& found) {
+  SearchFailure failure;
+  return find_program(name, std::getenv("PATH"), found, failure) ? 0 : failed(failure.error, failure.exit_status);
 }
 
 }  // namespace zs::cli

@@ -18,4 +18,7 @@ struct SearchFailure {
 /// returns true and the path in `found`, or false and the reason in `failure`
 bool find_program(const std::string& name, const char* search_path, std::string& found, SearchFailure& failure);
 
+/// The same by $PATH, for a verb. returns 0, or its exit status; the reason has been said then
+int find_in_path(const std::string& name, std::string& found);
+
 }  // namespace zs::cli

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "cli/command/exit_status.h"
 #include "cli/command/terminal.h"
 #include "report/text/fit.h"
 
@@ -54,6 +53,13 @@ bool say(const Error& error) {
   if (!error.hint.empty()) text += "hint: " + error.hint + "\n";
   return write_prose(STDERR_FILENO, text);
 }
+
+int failed(const Error& error, int status) {
+  say(error);
+  return status;
+}
+
+int refused(const Error& error) { return failed(error, kUsage); }
 
 std::string with_separators(std::uint64_t number) {
   std::string text = std::to_string(number);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "cli/command/exit_status.h"
 
 namespace zs::cli {
 
@@ -27,6 +28,10 @@ void say(std::string_view text);
 /// "zeroskid: MESSAGE", then "hint: HINT" if there is one.
 /// returns  whether it is written: stderr may be on the disk that is full
 bool say(const Error& error);
+
+/// Says it, and returns what a verb that has failed, or was used wrongly, ends with.
+int failed(const Error& error, int status = kToolFailed);
+int refused(const Error& error);
 
 /// 48112 as 48,112.
 std::string with_separators(std::uint64_t number);

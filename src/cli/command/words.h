@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zs::cli {
@@ -24,6 +26,14 @@ inline std::string joined(const std::vector<std::string>& words, std::string_vie
     text += word;
   }
   return text;
+}
+
+/// Of options, and whether each was given: the first that was; "" for none.
+inline std::string first_given(std::initializer_list<std::pair<bool, const char*>> options) {
+  for (const auto& [given, option] : options) {
+    if (given) return option;
+  }
+  return "";
 }
 
 /// As execve wants them, with a null pointer behind; they hold as long as `words` do.

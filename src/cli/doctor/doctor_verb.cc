@@ -263,11 +263,9 @@ int run_doctor(const Arguments& arguments) {
   line.number("--workload", rounds, 0, "N", "");
   line.exit_statuses(kDoctorStatuses);
   if (const auto done = line.parse(arguments)) return *done;
-  if (!line.program().empty()) {
-    say(Error{"doctor: there is nothing to do with '" + line.program().front() + "'",
-              "zeroskid doctor --help lists the options"});
-    return kUsage;
-  }
+  if (!line.program().empty())
+    return refused({"doctor: there is nothing to do with '" + line.program().front() + "'",
+                    "zeroskid doctor --help lists the options"});
   if (rounds != kNoWorkload) {
     write_all(STDOUT_FILENO, std::to_string(do_workload(rounds)) + "\n");
     return 0;
@@ -275,10 +273,7 @@ int run_doctor(const Arguments& arguments) {
   std::optional<Costs> costs;
   if (measure) {
     auto measured = measure_costs([](std::string_view now) { say("doctor: measuring " + std::string(now)); });
-    if (!measured) {
-      say(measured.error());
-      return kToolFailed;
-    }
+    if (!measured) return failed(measured.error());
     costs = *std::move(measured);
     keep(*costs);
   }

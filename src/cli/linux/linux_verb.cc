@@ -106,10 +106,7 @@ std::optional<int> parse_linux(const Arguments& arguments, LinuxWords& words, st
   if (const auto done = line.parse(arguments)) return done;
   command = line.program();
   if (command.empty() && words.shell) command = {"sh"};
-  if (command.empty()) {
-    say(Error{"linux: no command", "zeroskid linux -- perf stat true"});
-    return kUsage;
-  }
+  if (command.empty()) return refused({"linux: no command", "zeroskid linux -- perf stat true"});
   return std::nullopt;
 }
 
@@ -353,10 +350,6 @@ int run_linux(const Arguments& arguments) {
   LinuxWords words;
   std::vector<std::string> command;
   if (const auto done = parse_linux(arguments, words, command)) return *done;
-  const auto failed = [](const Error& error, int status = kToolFailed) {
-    say(error);
-    return status;
-  };
   const auto kernel = choose_kernel(words.kernel);
   if (!kernel) return failed(kernel.error());
   const auto plan = plan_boot({.kernel = *kernel,
@@ -368,14 +361,11 @@ int run_linux(const Arguments& arguments) {
                                .memory = words.memory,
                                .detail = words.detail,
                                .max_instructions = words.max_instructions});
-  if (!plan) return failed(plan.error(), kUsage);
+  if (!plan) return refused(plan.error());
   RecordOptions record_options;
   if (const auto done = parse_recording(words, arguments, *plan, record_options)) return *done;
   std::string program;
-  SearchFailure failure;
-  if (!find_program(command.front(), std::getenv("PATH"), program, failure)) {
-    return failed(failure.error, failure.exit_status);
-  }
+  if (const int missing = find_in_path(command.front(), program); missing != 0) return missing;
   machine::MultibootInput input{.kernel = {}, .kernel_name = *kernel, .command_line = kCommandLine, .modules = {}};
   if (!words.append.empty()) input.command_line += " " + words.append;
   auto image = read_whole_file(*kernel);

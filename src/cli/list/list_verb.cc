@@ -147,10 +147,7 @@ int run_list(const Arguments& arguments) {
   ListOptions options;
   if (const auto done = parse(arguments, options)) return *done;
   const auto cpu = choose_cpu_model(options.cpu);
-  if (!cpu) {
-    say(cpu.error());
-    return kUsage;
-  }
+  if (!cpu) return refused(cpu.error());
   const arch::CpuModel& model = **cpu;
   const auto fitting = [](const std::string& page) { return report::folded(page, terminal_width(STDOUT_FILENO)); };
   Page out(options.no_pager ? Page::Pager::None : Page::Pager::Wanted);

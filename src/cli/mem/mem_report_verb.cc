@@ -4,8 +4,8 @@
 #include "cli/command/command_line.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"
+#include "cli/command/verb.h"
 #include "cli/command/words.h"
-#include "cli/mem/mem_verb.h"
 #include "cli/report/recording_input.h"
 #include "profile/aggregate/aggregate.h"
 #include "report/text/header_text.h"
@@ -50,17 +50,13 @@ std::optional<int> parse(const Arguments& arguments, MemReportOptions& options) 
   return parse_reader(line, arguments);
 }
 
-int wrong(const Error& error) { return refuse("mem report", error); }
-
-}  // namespace
-
 int run_mem_report(const Arguments& arguments) {
   MemReportOptions options;
   if (const auto done = parse(arguments, options)) return *done;
   const auto limit = parse_percent_limit(options.percent_limit);
-  if (!limit) return wrong(limit.error());
+  if (!limit) return refuse("mem report", limit.error());
   const auto coloured = parse_page_colour(options.color);
-  if (!coloured) return wrong(coloured.error());
+  if (!coloured) return refuse("mem report", coloured.error());
   const std::size_t width = page_width(options.width);
   if (options.keys.empty()) options.keys = options.plain ? kUsualKeys : usual_keys(width);
   report::MemoryStyle style{.keys_text = options.keys, .overview = !options.plain};
@@ -69,13 +65,14 @@ int run_mem_report(const Arguments& arguments) {
   style.width = width;
   for (const std::string_view physical : {"phys_daddr", "page_size", "p_stage_cyc"}) {
     if (options.keys.find(physical) == std::string::npos) continue;
-    return wrong({"cannot sort by '" + std::string(physical) + "': not modelled",
-                  "the sort keys are: " + profile::sort_key_names(profile::KeysOf::MemoryReport)});
+    return refuse("mem report", {"cannot sort by '" + std::string(physical) + "': not modelled",
+                                 "the sort keys are: " + profile::sort_key_names(profile::KeysOf::MemoryReport)});
   }
   auto keys = profile::parse_sort_keys(options.keys, profile::KeysOf::MemoryReport);
-  if (!keys) return wrong(keys.error());
+  if (!keys) return refuse("mem report", keys.error());
   for (const profile::SortKey key : *keys) {
-    if (profile::is_branch_key(key)) return wrong({"a memory access is no branch", "zeroskid report has these keys"});
+    if (profile::is_branch_key(key))
+      return refuse("mem report", {"a memory access is no branch", "zeroskid report has these keys"});
   }
   style.keys = std::move(*keys);
 
@@ -96,5 +93,9 @@ int run_mem_report(const Arguments& arguments) {
   say_remarks(page, symbolizer);
   return page.status();
 }
+
+}  // namespace
+
+const Verb kMemReportVerb{"report", "Where their data was, and how long it took", run_mem_report};
 
 }  // namespace zs::cli

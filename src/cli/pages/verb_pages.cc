@@ -5,8 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/command/verbs.h"
-
 namespace zs::cli {
 namespace {
 
@@ -24,7 +22,7 @@ constexpr Named kNamed[] = {
 
 VerbPage page_of(const Verb& verb, std::string name) {
   VerbPage page{.verb = &verb, .table = {}, .parts = {}};
-  verb.run({{name}, &page.table});
+  run_verb(verb, {{name}, &page.table});
   for (const Verb* const part : verb.verbs) page.parts.push_back(page_of(*part, part->name));
   return page;
 }

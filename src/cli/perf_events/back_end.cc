@@ -113,16 +113,12 @@ std::string why_software(const BackEndWords& words) {
 }
 
 std::string option_of_the_software_pmu(const RunOptions& run) {
-  const std::pair<bool, const char*> ours[] = {{run.virtual_time, "--virtual-time"},
-                                               {run.detail != "auto", "--detail"},
-                                               {!run.model_settings.empty(), "--model-set"},
-                                               {run.cores != 0, "--cores"},
-                                               {run.cpu.name != arch::kDefaultCpuModel, "--model"},
-                                               {run.precise_only, "--precise-only"}};
-  for (const auto& [given, option] : ours) {
-    if (given) return option;
-  }
-  return "";
+  return first_given({{run.virtual_time, "--virtual-time"},
+                      {run.detail != "auto", "--detail"},
+                      {!run.model_settings.empty(), "--model-set"},
+                      {run.cores != 0, "--cores"},
+                      {run.cpu.name != arch::kDefaultCpuModel, "--model"},
+                      {run.precise_only, "--precise-only"}});
 }
 
 Error not_the_kernels(const std::string& option) {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <set>
@@ -316,47 +315,36 @@ int record_perf_events(PerfRecording recording) {
   std::optional<HeldProgram> program;
   if (!recording.program.empty()) {
     std::string path;
-    SearchFailure failure;
-    if (!find_program(recording.program.front(), std::getenv("PATH"), path, failure)) {
-      say(failure.error);
-      return failure.exit_status;
-    }
+    if (const int status = find_in_path(recording.program.front(), path); status != 0) return status;
     auto held = HeldProgram::start(path, recording.program, signals);
-    if (!held) {
-      say(held.error());
-      return kToolFailed;
-    }
+    if (!held) return failed(held.error());
     program.emplace(*std::move(held));
   }
   host::allow_many_descriptors();  // ours alone: the program has its limit already
 
-  const auto fail = [](const Error& error) {
-    say(error);
-    return kToolFailed;
-  };
   const auto places = host::places_of(recording.choice.targets, program ? program->pid() : -1);
-  if (!places) return fail(places.error());
+  if (!places) return failed(places.error());
   std::vector<host::EventToOpen> to_be_opened = to_open(recording);
   auto events = host::OpenEvents::open(to_be_opened, *places, recording.ring_pages * kPageBytes, recording.permissions);
-  if (!events) return fail(events.error());
+  if (!events) return failed(events.error());
   for (std::size_t i = 0; i < to_be_opened.size(); ++i) {
     recording.description.events[i].ids = events->ids(i);
     recording.description.events[i].precise_ip = static_cast<std::uint8_t>(to_be_opened[i].attr.precise_ip);
   }
 
   auto writer = profile::PerfDataWriter::create(recording.output, recording.description);
-  if (!writer) return fail(writer.error());
+  if (!writer) return failed(writer.error());
   if (!recording.quiet) write_all(STDERR_FILENO, perf_events_line(recording.choice));
-  if (auto told = tell_kernel(recording.choice, *writer); !told) return fail(told.error());
+  if (auto told = tell_kernel(recording.choice, *writer); !told) return failed(told.error());
   const host::Targets& targets = recording.choice.targets;
   if (targets.is_watching()) events->enable();
   const bool data_too = recording.description.data_mappings;
-  if (auto told = tell_what_runs(recording.choice, data_too, *writer); !told) return fail(told.error());
+  if (auto told = tell_what_runs(recording.choice, data_too, *writer); !told) return failed(told.error());
 
   ProgressLine progress(progress_style(recording.quiet, recording.verbose));
   PerfRun run(*events, *writer, signals, progress);
   if (program) {
-    if (auto went = program->let_go(); !went) return fail(went.error());
+    if (auto went = program->let_go(); !went) return failed(went.error());
   }
   ProgramEnd end;
   end.wait_status = run.until_the_end(program ? program->pid() : -1);

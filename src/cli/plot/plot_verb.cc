@@ -206,27 +206,16 @@ int run_plot(const Arguments& arguments) {
   PlotOptions options;
   if (const auto done = parse(arguments, options)) return *done;
   const auto table = profile::read_table(options.files.front());
-  if (!table) {
-    say(table.error());
-    return kToolFailed;
-  }
-  if (!options.html.empty() && table->places != profile::Places::Instructions) {
-    say(Error{options.files.front() + ": --html draws over instructions, and this table does not count them",
-              "--svg, --csv and the terminal draw it"});
-    return kUsage;
-  }
+  if (!table) return failed(table.error());
+  if (!options.html.empty() && table->places != profile::Places::Instructions)
+    return refused({options.files.front() + ": --html draws over instructions, and this table does not count them",
+                    "--svg, --csv and the terminal draw it"});
   std::optional<std::int32_t> thread;
   if (options.thread != 0) thread = static_cast<std::int32_t>(std::min<std::uint64_t>(options.thread, INT32_MAX));
   const auto curves = choose_curves(*table, options.metrics);
-  if (!curves) {
-    say(Error{options.files.front() + ": " + curves.error().message, curves.error().hint});
-    return kUsage;
-  }
+  if (!curves) return refused({options.files.front() + ": " + curves.error().message, curves.error().hint});
   const auto figure = report::make_figure(*table, thread, *curves);
-  if (!figure) {
-    say(Error{options.files.front() + ": " + figure.error().message, figure.error().hint});
-    return kToolFailed;
-  }
+  if (!figure) return failed({options.files.front() + ": " + figure.error().message, figure.error().hint});
   bool written = true;
   if (!options.html.empty()) written = write_out(options.html, report::plot_html(*figure));
   if (!options.svg.empty()) written = write_out(options.svg, report::plot_svg(*figure)) && written;

@@ -20,13 +20,12 @@
 #include "cli/events/skid_option.h"
 #include "cli/mem/memory_events.h"
 #include "cli/perf_events/back_end.h"
-#include "cli/record/compression_option.h"
-#include "cli/record/profile_events.h"
 #include "cli/record/sampled_events.h"
 #include "cli/run/detail_choice.h"
 #include "host/memory_accesses.h"
 #include "profile/perf_data/event_attr.h"
 #include "profile/perf_data/perf_data.h"
+#include "profile/perf_data/record_packer.h"
 #include "session/driver/pmu_plan.h"
 #include "session/wire/wire.h"
 
@@ -70,6 +69,19 @@ struct Words {
   std::uint64_t ring_pages = 128;
 };
 
+/// zstd's level, of the option's value; 0: records are not compressed.
+Result<int> compression_level(const std::string& text) {
+  constexpr int kUsual = 1;
+  if (text.empty()) return 0;
+  if (text == "true") return kUsual;
+  const int level = whole_number<int>(text).value_or(0);
+  if (level < 1 || level > profile::RecordPacker::kHighestLevel) {
+    return Error{"-z=" + text + ": no level of compression",
+                 "1, which is the fastest, to " + std::to_string(profile::RecordPacker::kHighestLevel)};
+  }
+  return level;
+}
+
 Result<void> choose_branches(const Words& words, const arch::CpuModel& model, RecordOptions& out) {
   const bool wanted = words.any_branch || !words.branches.empty() || out.config.callchain == Callchain::LbrCallStack;
   if (wanted && !model.has_lbr()) {
@@ -111,35 +123,31 @@ Result<void> bound_trace(const Words& words, RecordOptions& out) {
 
 /// Options of samples, beside a trace that has none.
 Result<void> refuse_for_a_trace(const Words& words) {
-  const std::pair<bool, const char*> of_samples[] = {{words.often.count != 0, "-c"},
-                                                     {words.often.frequency != 0, "-F"},
-                                                     {words.stacks, "-g"},
-                                                     {!words.callchain.empty(), "--call-graph"},
-                                                     {words.any_branch, "-b"},
-                                                     {!words.branches.empty(), "-j"},
-                                                     {!words.registers.empty(), "--intr-regs"},
-                                                     {!words.skid.empty(), "--skid"},
-                                                     {words.data, "-d"},
-                                                     {words.weight, "-W"},
-                                                     {!words.times.delay.empty(), "-D"},
-                                                     {!words.times.control.empty(), "--control"},
-                                                     {words.raw, "-R"}};
-  for (const auto& [given, option] : of_samples) {
-    if (given)
-      return Error{"intel_bts//: traces every branch and takes no samples, of which " + std::string(option) + " is",
-                   "leave " + std::string(option) + " out"};
-  }
-  return {};
+  const std::string option = first_given({{words.often.count != 0, "-c"},
+                                          {words.often.frequency != 0, "-F"},
+                                          {words.stacks, "-g"},
+                                          {!words.callchain.empty(), "--call-graph"},
+                                          {words.any_branch, "-b"},
+                                          {!words.branches.empty(), "-j"},
+                                          {!words.registers.empty(), "--intr-regs"},
+                                          {!words.skid.empty(), "--skid"},
+                                          {words.data, "-d"},
+                                          {words.weight, "-W"},
+                                          {!words.times.delay.empty(), "-D"},
+                                          {!words.times.control.empty(), "--control"},
+                                          {words.raw, "-R"}});
+  if (option.empty()) return {};
+  return Error{"intel_bts//: traces every branch and takes no samples, of which " + option + " is",
+               "leave " + option + " out"};
 }
 
 /// How late samples are taken, which each of them then says in its raw data.
 Result<void> choose_skid(const Words& words, const arch::CpuModel& model, RecordOptions& out) {
   if (words.skid.empty()) return {};
-  const std::pair<bool, const char*> others[] = {{words.raw, "-R"}, {words.data, "-d"}, {words.weight, "-W"}};
-  for (const auto& [given, option] : others) {
-    if (given)
-      return Error{std::string(option) + " and --skid exclude each other: a sample that is taken late has no record",
-                   "leave one of them out"};
+  const std::string other = first_given({{words.raw, "-R"}, {words.data, "-d"}, {words.weight, "-W"}});
+  if (!other.empty()) {
+    return Error{other + " and --skid exclude each other: a sample that is taken late has no record",
+                 "leave one of them out"};
   }
   auto in_words = set_sample_skid(words.skid, model, out.config);
   if (!in_words) return in_words.error();
@@ -353,20 +361,17 @@ Result<void> choose(const Words& words, RecordOptions& out) {
 
 /// Options that say how the software PMU works are not passed over where the kernel counts.
 Result<void> refuse_for_the_kernel(const Words& words, const RecordOptions& options) {
-  const std::pair<bool, const char*> ours[] = {{words.raw, "-R"},
-                                               {!words.times.delay.empty(), "-D"},
-                                               {!words.times.control.empty(), "--control"},
-                                               {!words.skid.empty(), "--skid"},
-                                               {words.heap, "--heap"},
-                                               {words.no_heap, "--no-heap"},
-                                               {words.schedule_seed != 0, "--schedule-seed"},
-                                               {!words.bound.max_size.empty(), "--max-size"},
-                                               {words.bound.last_branches != 0, "-S"},
-                                               {options.trace_filter.any(), "--filter, --region or --thread"}};
-  for (const auto& [given, option] : ours) {
-    if (given) return not_the_kernels(option);
-  }
-  const std::string option = option_of_the_software_pmu(words.run);
+  std::string option = first_given({{words.raw, "-R"},
+                                    {!words.times.delay.empty(), "-D"},
+                                    {!words.times.control.empty(), "--control"},
+                                    {!words.skid.empty(), "--skid"},
+                                    {words.heap, "--heap"},
+                                    {words.no_heap, "--no-heap"},
+                                    {words.schedule_seed != 0, "--schedule-seed"},
+                                    {!words.bound.max_size.empty(), "--max-size"},
+                                    {words.bound.last_branches != 0, "-S"},
+                                    {options.trace_filter.any(), "--filter, --region or --thread"}});
+  if (option.empty()) option = option_of_the_software_pmu(words.run);
   return option.empty() ? Result<void>() : not_the_kernels(option);
 }
 
@@ -532,7 +537,9 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
     line.number("-m,--mmap-pages", words.ring_pages, 1, "N",
                 "With --pmu=hw: pages of memory for records, on each CPU; a power of two [128]");
   }
-  add_compression_option(line, words.compression);
+  line.optional_value("-z,--compression-level", words.compression, "[=LEVEL]",
+                      "Compress the records with zstd, from 1, the fastest, to 22. Branches of a trace stay as they "
+                      "are:\nperf could not read them [1]");
   if (kind == RecordKind::Plain || kind == RecordKind::Branches) {
     line.value("--max-size", words.bound.max_size, "SIZE",
                "Of a branch trace: so large may the file become; the last branches are kept, in a temporary "
@@ -563,28 +570,20 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   if (frequency && !words.often.typed.empty()) words.often.frequency = *frequency;
   auto chosen = frequency ? choose_perf_events(words, options) : frequency.error();
   if (chosen && !options.perf_events) chosen = choose(words, options);
-  if (!chosen) {
-    say(chosen.error());
-    return kUsage;
-  }
+  if (!chosen) return refused(chosen.error());
   if (!takes_samples(kind)) {
     const std::string recording = options.program.empty() ? options.exports.input.path : options.output;
     options.exports.input.path = recording;
-    if (const auto set = choose_formats(words.formats, !options.program.empty(), words.stacks, options.exports); !set) {
-      say(set.error());
-      return kUsage;
-    }
+    if (const auto set = choose_formats(words.formats, !options.program.empty(), words.stacks, options.exports); !set)
+      return refused(set.error());
     if (!options.exports.files.empty() && options.program.empty()) {
       if (options.output == RecordOptions().output) return std::nullopt;
-      say(Error{"-o " + options.output + ": no recording is made where no program is named",
-                "--to " + words.formats + "=FILE names the file"});
-      return kUsage;
+      return refused({"-o " + options.output + ": no recording is made where no program is named",
+                      "--to " + words.formats + "=FILE names the file"});
     }
   }
-  if (options.program.empty() && !(options.perf_events && options.perf_events->choice.targets.is_watching())) {
-    say(Error{"no program to record", "zeroskid " + name_of(kind) + " [OPTIONS] PROGRAM [ARGUMENTS]"});
-    return kUsage;
-  }
+  if (options.program.empty() && !(options.perf_events && options.perf_events->choice.targets.is_watching()))
+    return refused({"no program to record", "zeroskid " + name_of(kind) + " [OPTIONS] PROGRAM [ARGUMENTS]"});
   return std::nullopt;
 }
 

@@ -8,19 +8,16 @@
 #include <iterator>
 #include <string>
 
-#include "cli/c2c/c2c_verb.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"
 #include "cli/command/verb.h"
 #include "cli/costs/cost_line.h"
-#include "cli/mem/mem_verb.h"
 #include "cli/record/piped_output.h"
 #include "cli/record/record_options.h"
 #include "cli/record/record_sink.h"
 #include "cli/run/detail_choice.h"
 #include "cli/run/progress_line.h"
 #include "cli/run/run_program.h"
-#include "cli/trace/trace_verb.h"
 
 namespace zs::cli {
 namespace {
@@ -107,19 +104,14 @@ int run(RecordOptions& options, const Arguments& arguments, RecordKind kind, con
     for (const Error& notice : options.notices) say(notice);
   }
 
-  if (auto placed = place_trace_filter(options.trace_filter, program.path, options.config); !placed) {
-    say(placed.error());
-    return kUsage;
-  }
+  if (auto placed = place_trace_filter(options.trace_filter, program.path, options.config); !placed)
+    return refused(placed.error());
 
   options.description.command_line = command_line_of(arguments, kind);
   OwnSignals signals;
   const bool had_old = is_recording_worth_keeping(options.output);
   auto writer = profile::PerfDataWriter::create(options.output, options.description);
-  if (!writer) {
-    say(writer.error());
-    return kToolFailed;
-  }
+  if (!writer) return failed(writer.error());
   RecordSink sink(*std::move(writer), options.config.virtual_time, options.config.estimated_events().size(),
                   options.bound);
   if (!options.times.is_everything()) sink.keep_only(options.times);
@@ -168,25 +160,28 @@ int run(const Arguments& arguments, RecordKind kind) {
   std::string& output = options.perf_events ? options.perf_events->output : options.output;
   const std::string name = output;
   if (name == "-") {
-    if (auto begun = pipe.begin(output); !begun) {
-      say(begun.error());
-      return kToolFailed;
-    }
+    if (auto begun = pipe.begin(output); !begun) return failed(begun.error());
   }
   const int status = run(options, arguments, kind, name);
   return pipe.finish() ? status : kToolFailed;
 }
 
-int run_record(const Arguments& arguments) { return run(arguments, RecordKind::Plain); }
-int run_profile(const Arguments& arguments) { return run(arguments, RecordKind::Profile); }
+template <RecordKind kind>
+int run_kind(const Arguments& arguments) {
+  return run(arguments, kind);
+}
+
+constexpr const Verb* kTraceParts[] = {&kTraceReportVerb};
 
 }  // namespace
 
-int run_mem_record(const Arguments& arguments) { return run(arguments, RecordKind::Memory); }
-int run_c2c_record(const Arguments& arguments) { return run(arguments, RecordKind::CacheLines); }
-int run_trace_record(const Arguments& arguments) { return run(arguments, RecordKind::Branches); }
-
-const Verb kRecordVerb{"record", "Run a program and sample it into perf.data", run_record};
-const Verb kProfileVerb{"profile", "Run a program and count how often each line of it runs, exactly", run_profile};
+const Verb kRecordVerb{"record", "Run a program and sample it into perf.data", run_kind<RecordKind::Plain>};
+const Verb kProfileVerb{"profile", "Run a program and count how often each line of it runs, exactly",
+                        run_kind<RecordKind::Profile>};
+const Verb kMemRecordVerb{"record", "Sample loads and stores into perf.data", run_kind<RecordKind::Memory>};
+const Verb kC2cRecordVerb{"record", "Sample loads and stores, and log shared lines, into perf.data",
+                          run_kind<RecordKind::CacheLines>};
+const Verb kTraceVerb{"trace", "Every branch a program takes: its calls as a tree, counts for BOLT and AutoFDO",
+                      run_kind<RecordKind::Branches>, kTraceParts};
 
 }  // namespace zs::cli

@@ -13,6 +13,8 @@
 
 namespace zs::cli {
 
+struct RecordOptions;
+
 /// As perf names processors: vendor, family, model, stepping.
 std::string cpu_id(const arch::CpuModel& model);
 
@@ -28,6 +30,10 @@ Result<void> see_both_rings(const EventSelection& selection, std::vector<session
 
 /// What its numbers are worth: how many, and what a sample says of its data.
 std::string class_of(const session::EventSpec& event, const session::RecordingConfig& config);
+
+/// Of an exact profile: how often each instruction ran, and each branch was taken; with contexts, how many instructions
+/// ran in each.
+void choose_profile_events(RecordOptions& out);
 
 /// perf's `max` is what the kernel allows on this machine.
 Result<std::uint64_t> parse_frequency(const std::string& text);

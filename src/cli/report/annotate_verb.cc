@@ -64,10 +64,10 @@ int annotate_types(const RecordingInput& input, const std::string& wanted, bool 
   }
   say_remarks(page, symbolizer);
   if (shown != 0) return page.status();
-  say(Error{reader->name() + ": " +
-                (named ? "no sample is of a type named '" + wanted + "'" : "no sample is of a struct that is known"),
-            named ? some_names(heats) : "compile with -g: types are in debug information"});
-  return kToolFailed;
+  return failed(
+      {reader->name() + ": " +
+           (named ? "no sample is of a type named '" + wanted + "'" : "no sample is of a struct that is known"),
+       named ? some_names(heats) : "compile with -g: types are in debug information"});
 }
 
 constexpr ExitRow kAnnotateStatuses[] = {
@@ -110,10 +110,9 @@ std::optional<int> parse(const Arguments& arguments, AnnotateOptions& options) {
     line.exit_statuses(kAnnotateStatuses);
     if (const auto done = line.parse(rest)) return done;
     if (line.program().empty()) return std::nullopt;
-    if (!options.symbol.empty()) {
-      say(Error{"annotate: one function at a time: '" + options.symbol + "' or '" + line.program().front() + "'", ""});
-      return kUsage;
-    }
+    if (!options.symbol.empty())
+      return refused(
+          {"annotate: one function at a time: '" + options.symbol + "' or '" + line.program().front() + "'", ""});
     options.symbol = line.program().front();
     rest.words.resize(1);
     rest.words.insert(rest.words.end(), line.program().begin() + 1, line.program().end());

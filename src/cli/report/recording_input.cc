@@ -73,8 +73,7 @@ std::optional<int> parse_reader(CommandLine& line, const Arguments& arguments) {
 
 int refuse(std::string_view verb, const Error& error) {
   const std::string before = std::string(verb) + ": ";
-  say(Error{before + error.message, error.hint});
-  return kUsage;
+  return refused({before + error.message, error.hint});
 }
 
 void add_trace_option(CommandLine& line, std::string& letters) {

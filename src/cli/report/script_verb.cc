@@ -49,10 +49,8 @@ std::optional<int> parse(const Arguments& arguments, ScriptOptions& options) {
 
 int print_raw(const profile::PerfDataReader& reader, Page& page) {
   if (!has_samples(reader, kRecordMore)) return empty_status(reader);
-  if (const auto done = report::raw_text(reader, [&page](std::string_view text) { page.print(text); }); !done) {
-    say(Error{"script: " + done.error().message, done.error().hint});
-    return kToolFailed;
-  }
+  if (const auto done = report::raw_text(reader, [&page](std::string_view text) { page.print(text); }); !done)
+    return failed({"script: " + done.error().message, done.error().hint});
   return page.status();
 }
 
@@ -90,8 +88,7 @@ int run_script(const Arguments& arguments) {
       report::script_text(*reader, symbolizer, style, [&page](std::string_view text) { page.print(text); });
   if (!done) {
     page.end();
-    say(Error{"script: " + done.error().message, done.error().hint});
-    return kUsage;
+    return refused({"script: " + done.error().message, done.error().hint});
   }
   say_remarks(page, symbolizer);
   return page.status();

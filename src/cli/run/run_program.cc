@@ -2,7 +2,6 @@
 
 #include <sys/wait.h>
 
-#include <cstdlib>
 #include <cstring>
 
 #include "cli/command/exit_status.h"
@@ -14,17 +13,10 @@
 namespace zs::cli {
 
 int find_program_to_run(const std::vector<std::string>& words, ProgramToRun& program) {
-  SearchFailure failure;
-  if (!find_program(words.front(), std::getenv("PATH"), program.path, failure)) {
-    say(failure.error);
-    return failure.exit_status;
-  }
+  if (const int status = find_in_path(words.front(), program.path); status != 0) return status;
   program.argv = words;
   auto runner = find_runner();
-  if (!runner) {
-    say(runner.error());
-    return kToolFailed;
-  }
+  if (!runner) return failed(runner.error());
   program.runner = *runner;
   return 0;
 }

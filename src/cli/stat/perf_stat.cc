@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -69,20 +68,18 @@ std::string usual_counts(bool pmu) {
 
 /// An option among these that the software PMU alone knows; "" if none was given.
 std::string option_of_the_software_pmu(const StatOptions& options) {
-  const std::pair<bool, const char*> ours[] = {{!options.metrics.empty(), "-M"},
-                                               {!options.before.empty(), "--pre"},
-                                               {!options.behind.empty(), "--post"},
-                                               {options.detail != 0, "-d"},
-                                               {!options.windows.skid.empty(), "--skid"},
-                                               {!options.regions.empty(), "--region"},
-                                               {!options.format.empty(), "--format"},
-                                               {options.per_process, "--per-process"},
-                                               {!options.follow_list.empty(), "--follow"},
-                                               {!options.follow.comm.empty(), "--comm"},
-                                               {!options.repeat_until.empty(), "--repeat-until"}};
-  for (const auto& [given, option] : ours) {
-    if (given) return option;
-  }
+  const std::string option = first_given({{!options.metrics.empty(), "-M"},
+                                          {!options.before.empty(), "--pre"},
+                                          {!options.behind.empty(), "--post"},
+                                          {options.detail != 0, "-d"},
+                                          {!options.windows.skid.empty(), "--skid"},
+                                          {!options.regions.empty(), "--region"},
+                                          {!options.format.empty(), "--format"},
+                                          {options.per_process, "--per-process"},
+                                          {!options.follow_list.empty(), "--follow"},
+                                          {!options.follow.comm.empty(), "--comm"},
+                                          {!options.repeat_until.empty(), "--repeat-until"}});
+  if (!option.empty()) return option;
   if (options.windows.every.size() > 1) return "more than one -I";
   for (const std::string& every : options.windows.every) {
     if (const auto time = in_milliseconds(every); time && time->count() == 0)
@@ -202,11 +199,7 @@ int stat_perf_events(StatOptions& options) {
                         .argv = options.program,
                         .delay = std::chrono::milliseconds(options.delay)};
   if (!options.program.empty()) {
-    SearchFailure failure;
-    if (!find_program(options.program.front(), std::getenv("PATH"), counting.path, failure)) {
-      say(failure.error);
-      return failure.exit_status;
-    }
+    if (const int status = find_in_path(options.program.front(), counting.path); status != 0) return status;
     if (!counting.targets.is_watching()) options.report.command = joined(options.program);
   }
   Output output;
@@ -230,10 +223,7 @@ int stat_perf_events(StatOptions& options) {
   for (std::uint64_t i = 0; i < options.repeat && !signals.asked_to_end(); ++i) {
     if (options.timeout != 0) signals.end_after(options.delay + options.timeout);
     const auto counts = count_perf_events(counting, signals);
-    if (!counts) {
-      say(counts.error());
-      return kToolFailed;
-    }
+    if (!counts) return failed(counts.error());
     end.wait_status = counts->wait_status;
     if (!options.program.empty()) say_how_it_ended({.runner = "", .path = "", .argv = options.program}, end);
     add_counts(*counts, options.report);

@@ -255,9 +255,8 @@ std::optional<int> refuse_perfs_file(const std::vector<std::string>& program) {
   std::string found;
   SearchFailure failure;
   if (find_program(program.front(), std::getenv("PATH"), found, failure)) return std::nullopt;
-  say(Error{"perf's stat " + program.front() + " is no verb here",
-            "stat -x, -o FILE PROGRAM, or stat -j -o FILE PROGRAM, keeps counts for programs to read"});
-  return kUsage;
+  return refused({"perf's stat " + program.front() + " is no verb here",
+                  "stat -x, -o FILE PROGRAM, or stat -j -o FILE PROGRAM, keeps counts for programs to read"});
 }
 
 }  // namespace
@@ -384,22 +383,14 @@ std::optional<int> parse_stat_options(const Arguments& arguments, StatOptions& o
     return kTopdownVerb.run({words});
   }
   if (out.null && out.events.empty()) out.events = {"task-clock"};
-  if (out.log_fd != 0 && !out.output.empty()) {
-    say(Error{"-o and --log-fd exclude each other", ""});
-    return kUsage;
-  }
+  if (out.log_fd != 0 && !out.output.empty()) return refused({"-o and --log-fd exclude each other", ""});
   take_cpu_list(out.run, out.back_end);
   auto chosen = check_times(out);
   if (chosen) chosen = choose_kernel_counting(out);
   if (chosen && !out.perf_events) chosen = choose_counting(out);
-  if (!chosen) {
-    say(chosen.error());
-    return kUsage;
-  }
-  if (line.program().empty() && !(out.perf_events && out.perf_events->targets.is_watching())) {
-    say(Error{"no program to count", "zeroskid stat [OPTIONS] PROGRAM [ARGUMENTS]"});
-    return kUsage;
-  }
+  if (!chosen) return refused(chosen.error());
+  if (line.program().empty() && !(out.perf_events && out.perf_events->targets.is_watching()))
+    return refused({"no program to count", "zeroskid stat [OPTIONS] PROGRAM [ARGUMENTS]"});
   if (out.delay != 0 && !out.perf_events && !out.quiet)
     say("-D: the software PMU's counts are of the whole run; --region WHERE counts a part of it, -I windows");
   out.program = line.program();

@@ -93,10 +93,8 @@ int run_once(const ProgramToRun& program, StatOptions& options, OwnSignals& sign
   output.flush();
   say_how_it_ended(program, end);
   if (!end.ran) return exit_status_of(end.wait_status);  // zeroskid-run has said why, unless it was killed
-  if (!followed.any() && !options.follow.comm.empty()) {
-    say(Error{"--comm " + options.follow.comm + ": no process ran a program of that name", "nothing was counted"});
-    return kToolFailed;
-  }
+  if (!followed.any() && !options.follow.comm.empty())
+    return failed({"--comm " + options.follow.comm + ": no process ran a program of that name", "nothing was counted"});
   StatReport& report = options.report;
   add_run(report,
           {.values = as_printed(sink.totals.totals(), options),
@@ -178,10 +176,7 @@ int run_stat(const Arguments& arguments) {
   options.report.command = joined(options.program);
   options.report.machine = shown_machine(options.config);
   auto regions = find_regions(options.regions, program.path);
-  if (!regions) {
-    say(regions.error());
-    return kUsage;
-  }
+  if (!regions) return refused(regions.error());
   options.config.regions = *std::move(regions);
   Output output;
   if (const auto status = open_output(options, output)) return *status;

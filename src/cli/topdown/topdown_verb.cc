@@ -126,10 +126,7 @@ int run_topdown(const Arguments& arguments) {
   TopdownOptions options;
   if (const auto status = parse(arguments, options)) return *status;
   StatOptions& stat = options.stat;
-  if (auto chosen = choose(options); !chosen) {
-    say(chosen.error());
-    return kUsage;
-  }
+  if (auto chosen = choose(options); !chosen) return refused(chosen.error());
   ProgramToRun program;
   if (const int status = find_program_to_run(stat.program, program); status != 0) return status;
   stat.report.command = joined(stat.program);

@@ -94,11 +94,9 @@ int export_profile(const TraceExport& exports, std::span<const profile::PerfData
   for (const profile::PerfDataReader& reader : readers) {
     symbolizer.expect(reader);
     counts.add(reader, symbolizer);
-    if (const std::string path = counts.built_twice(); !path.empty()) {
-      say(Error{reader.name() + ": " + path + " is another build here: its counts cannot be added to those before",
-                "merge recordings of one build"});
-      return kToolFailed;
-    }
+    if (const std::string path = counts.built_twice(); !path.empty())
+      return failed({reader.name() + ": " + path + " is another build here: its counts cannot be added to those before",
+                     "merge recordings of one build"});
   }
   for (const std::string& remark : symbolizer.remarks()) say(remark);
   for (const TraceExport::File& file : exports.files) {
@@ -152,10 +150,9 @@ int export_merged(const TraceExport& exports, bool quiet) {
     input.path = path;
     auto reader = open_recording(input);
     if (!reader) return kToolFailed;
-    if (!profile::is_exact_profile(reader->description())) {
-      say(Error{path + ": no recording of zeroskid profile", "zeroskid profile -o " + path + " PROGRAM makes one"});
-      return kToolFailed;
-    }
+    if (!profile::is_exact_profile(reader->description()))
+      return failed(
+          {path + ": no recording of zeroskid profile", "zeroskid profile -o " + path + " PROGRAM makes one"});
     readers.push_back(*std::move(reader));
   }
   return export_profile(exports, readers, quiet);
@@ -170,9 +167,8 @@ int export_trace(TraceExport exports, bool quiet) {
   if (!has_branch_trace(*reader)) return kToolFailed;
   for (const TraceExport::File& file : exports.files) {
     if (row_of(file.format).text != nullptr) continue;
-    say(Error{reader->name() + ": a branch trace has no counts of lines and contexts",
-              "zeroskid profile -g --to " + std::string(row_of(file.format).name) + " PROGRAM counts them"});
-    return kToolFailed;
+    return failed({reader->name() + ": a branch trace has no counts of lines and contexts",
+                   "zeroskid profile -g --to " + std::string(row_of(file.format).name) + " PROGRAM counts them"});
   }
   profile::Symbolizer symbolizer(profile::Names::AsLinked);
   symbolizer.expect(*reader);

@@ -4,8 +4,8 @@
 #include "cli/command/command_line.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"
+#include "cli/command/verb.h"
 #include "cli/report/recording_input.h"
-#include "cli/trace/trace_verb.h"
 #include "report/text/header_text.h"
 #include "report/trace/calls_text.h"
 
@@ -48,20 +48,16 @@ std::string filter_of(const profile::PerfDataReader& reader) {
   return "";
 }
 
-int wrong(const Error& error) { return refuse("trace report", error); }
-
-}  // namespace
-
 int run_trace_report(const Arguments& arguments) {
   TraceReportOptions options;
   if (const auto done = parse(arguments, options)) return *done;
   const auto limit = parse_percent_limit(options.percent_limit);
-  if (!limit) return wrong(limit.error());
+  if (!limit) return refuse("trace report", limit.error());
   const auto coloured = parse_page_colour(options.color);
-  if (!coloured) return wrong(coloured.error());
+  if (!coloured) return refuse("trace report", coloured.error());
   if (options.deepest > kDeepest)
-    return wrong({"--max-stack is a number of levels up to " + with_separators(kDeepest) + ", not " +
-                  with_separators(options.deepest)});
+    return refuse("trace report", {"--max-stack is a number of levels up to " + with_separators(kDeepest) + ", not " +
+                                   with_separators(options.deepest)});
   options.input.traces = profile::Traces::Pieces;
   const auto reader = open_recording(options.input);
   if (!reader) return kToolFailed;
@@ -80,5 +76,9 @@ int run_trace_report(const Arguments& arguments) {
   say_remarks(page, symbolizer);
   return page.status();
 }
+
+}  // namespace
+
+const Verb kTraceReportVerb{"report", "Who called whom how often", run_trace_report};
 
 }  // namespace zs::cli

@@ -26,11 +26,6 @@ struct SharedField {
   std::string name() const { return object + (number == 0 ? "" : " #" + std::to_string(number)) + member; }
 };
 
-/// What the threads did to a field.
-struct FieldUse {
-  std::uint64_t reads = 0, writes = 0, hitm = 0, hand_overs = 0;
-};
-
 enum class Sharing : std::uint8_t { True, False, Mixed, Once };
 
 struct PredictedCounts {
