@@ -5,7 +5,6 @@
 
 #include "arch/events/tables.h"
 #include "events/event_draft.h"
-#include "events/meant_names.h"
 #include "events/nearest_names.h"
 #include "session/driver/core_choice.h"
 

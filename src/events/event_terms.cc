@@ -94,6 +94,22 @@ std::uint64_t most_of(const Term& term, const arch::CpuModel& cpu) {
   return term.kind == TermKind::Event && cpu.vendor == arch::Vendor::Amd ? 0xFFF : term.most;
 }
 
+struct KeyValue {
+  Text key;
+  std::optional<Text> value;
+};
+KeyValue key_and_value(Text term) {
+  const std::size_t equals = term.bytes.find('=');
+  if (equals == std::string_view::npos) return {trimmed(term), std::nullopt};
+  return {trimmed(term.first(equals)), trimmed(term.from(equals + 1))};
+}
+
+Result<void> set_often(std::string_view name, Text key, std::uint64_t number, Draft& draft) {
+  if (number == 0) return at(key.column, std::string(name) + "=0: at least 1 is needed");
+  (name == "period" ? draft.period : draft.frequency) = number;
+  return {};
+}
+
 Result<void> apply_term(const Term& term, Text key, std::uint64_t number, const arch::CpuModel& cpu, Terms& terms,
                         Draft& draft) {
   PerfEvtSel& added = draft.modifiers.added;
@@ -109,10 +125,7 @@ Result<void> apply_term(const Term& term, Text key, std::uint64_t number, const 
       break;
     }
     case TermKind::Period:
-    case TermKind::Frequency:
-      if (number == 0) return at(key.column, std::string(term.name) + "=0: at least 1 is needed");
-      (term.kind == TermKind::Period ? draft.period : draft.frequency) = number;
-      return {};
+    case TermKind::Frequency: return set_often(term.name, key, number, draft);
     case TermKind::LatencyThreshold:
       draft.latency_threshold = static_cast<std::uint16_t>(number);
       draft.threshold_column = key.column;
@@ -148,22 +161,19 @@ Result<void> read_name_term(Text name, const Vocabulary& vocabulary, Terms& term
 }
 
 /// name=TEXT
-Result<std::string> read_name(Text value) {
+Result<void> read_name(Text value, Draft& draft) {
   std::string_view name = value.bytes;
   if (name.size() >= 2 && name.front() == '\'' && name.back() == '\'') name = name.substr(1, name.size() - 2);
   const auto printable = [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f; };
   if (!std::all_of(name.begin(), name.end(), printable))
     return at(value.column, "a name cannot hold control characters: " + quoted(name));
-  return std::string(name);
+  draft.name = name;
+  return {};
 }
 
 Result<void> read_term(Text term, const Vocabulary& vocabulary, Terms& terms, Draft& draft) {
   if (term.empty()) return at(term.column, "a term is missing", "as in cpu/event=0xd0,umask=0x81/");
-  const std::size_t equals = term.bytes.find('=');
-  const Text key = trimmed(term.first(equals));
-  std::optional<Text> value;
-  if (equals != std::string_view::npos) value = trimmed(term.from(equals + 1));
-
+  const auto [key, value] = key_and_value(term);
   const auto* known = std::find_if(kTerms.begin(), kTerms.end(),
                                    [&](const Term& row) { return arch::equal_case_blind(row.name, key.bytes); });
   if (known == kTerms.end()) return value ? unknown_term(key) : read_name_term(key, vocabulary, terms, draft);
@@ -172,12 +182,7 @@ Result<void> read_term(Text term, const Vocabulary& vocabulary, Terms& terms, Dr
   if (std::exchange(terms.seen[index], true)) return at(key.column, quoted(key.bytes) + " is given twice");
   if ((!value || value->empty()) && !known->is_flag)
     return at(key.column, quoted(key.bytes) + " needs a value, as in " + std::string(known->example));
-  if (known->kind == TermKind::Name) {
-    auto name = read_name(*value);
-    if (!name) return name.error();
-    draft.name = *std::move(name);
-    return {};
-  }
+  if (known->kind == TermKind::Name) return read_name(*value, draft);
   std::uint64_t number = 1;
   if (value) {
     const auto read = number_in(*value, known->name, most_of(*known, vocabulary.cpu));
@@ -235,16 +240,8 @@ struct IbsPmu {
 constexpr IbsPmu kIbsPmus[] = {{"ibs_op", kIbsOp, kIbsOpTerms}, {"ibs_fetch", kIbsFetch, kIbsFetchTerms}};
 
 Result<void> read_ibs_term(Text term, const IbsPmu& pmu, Draft& draft) {
-  const std::size_t equals = term.bytes.find('=');
-  const Text key = trimmed(term.first(equals));
-  std::optional<Text> value;
-  if (equals != std::string_view::npos) value = trimmed(term.from(equals + 1));
-  if (arch::equal_case_blind(key.bytes, "name") && value) {
-    auto name = read_name(*value);
-    if (!name) return name.error();
-    draft.name = *std::move(name);
-    return {};
-  }
+  const auto [key, value] = key_and_value(term);
+  if (arch::equal_case_blind(key.bytes, "name") && value) return read_name(*value, draft);
   const auto known =
       std::ranges::find_if(pmu.terms, [&](const IbsTerm& row) { return arch::equal_case_blind(row.name, key.bytes); });
   if (known == pmu.terms.end()) {
@@ -260,12 +257,8 @@ Result<void> read_ibs_term(Text term, const IbsPmu& pmu, Draft& draft) {
   } else if (known->most != 1) {
     return at(key.column, quoted(key.bytes) + " needs a value, as in " + std::string(known->name) + "=100000");
   }
-  if (known->name == "period" || known->name == "freq") {
-    if (number == 0) return at(key.column, std::string(known->name) + "=0: at least 1 is needed");
-    (known->name == "period" ? draft.period : draft.frequency) = number;
-  } else if (number != 0) {
-    draft.unit_bits |= known->bit;
-  }
+  if (known->name == "period" || known->name == "freq") return set_often(known->name, key, number, draft);
+  if (number != 0) draft.unit_bits |= known->bit;
   return {};
 }
 

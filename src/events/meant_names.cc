@@ -1,10 +1,9 @@
-#include "events/meant_names.h"
-
 #include <algorithm>
 #include <array>
 
 #include "arch/events/event.h"
 #include "base/items.h"
+#include "events/nearest_names.h"
 
 namespace zs::session {
 namespace {

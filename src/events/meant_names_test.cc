@@ -1,7 +1,7 @@
-#include "events/meant_names.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "events/nearest_names.h"
 
 namespace zs::session {
 namespace {

@@ -25,4 +25,9 @@ std::size_t typing_distance(std::string_view typed, std::string_view meant,
 std::vector<std::string> nearest_names(std::string_view name, std::span<const std::string> candidates,
                                        std::size_t count);
 
+/// What somebody may mean who writes an event's name as another tool or another habit has it: PAPI's presets, singular
+/// for plural, words without what stands between them ("branchinstructions"), what is counted instead of a name
+/// ("LLC-miss"). returns those of `candidates` that are meant, the most likely first; often none
+std::vector<std::string> meant_names(std::string_view name, std::span<const std::string> candidates);
+
 }  // namespace zs::session
