@@ -5,9 +5,8 @@
 #include <fstream>
 #include <string>
 
-#include "cli/pages/completions.h"
-#include "cli/pages/man_page.h"
 #include "cli/pages/verb_pages.h"
+#include "cli/pages/written_pages.h"
 
 namespace {
 

@@ -196,13 +196,8 @@ Finding judge_software(const MachineFacts& facts) {
 }  // namespace
 
 const char* name_of(State state) {
-  switch (state) {
-    case State::Ready: return "ready";
-    case State::None: return "none";
-    case State::Denied: return "denied";
-    case State::Broken: return "broken";
-  }
-  return "broken";
+  static constexpr const char* kNames[] = {"ready", "none", "denied", "broken"};
+  return kNames[static_cast<std::size_t>(state)];
 }
 
 std::string hypervisor_name(const CpuidFacts& cpuid) {

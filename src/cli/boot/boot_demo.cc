@@ -1,5 +1,4 @@
-#include "cli/boot/boot_demo.h"
-
+// `zeroskid boot --demo`: guests that are part of the program, each shown beside what the manual promises.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -14,6 +14,7 @@
 #include "arch/cpu_model.h"
 #include "base/descriptor.h"
 #include "base/number.h"
+#include "base/units.h"
 #include "cli/command/command_line.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/memory_size.h"
@@ -217,7 +218,7 @@ Result<BootPlan> plan_boot(const BootWords& words) {
 }
 
 std::string ending(const machine::PcStop& stop, machine::Pc& pc) {
-  const std::string after = " after " + with_separators(pc.retired()) + " instructions";
+  const std::string after = " after " + with_thousands(pc.retired()) + " instructions";
   using machine::PcStopKind;
   switch (stop.kind) {
     case PcStopKind::Idle: return "idle: " + stop.detail + after;

@@ -9,7 +9,7 @@
 
 #include "arch/quirks.h"
 #include "base/result.h"
-#include "cli/command/arguments.h"
+#include "cli/command/option_table.h"
 #include "machine/boot/disk_image.h"
 #include "machine/devices/keys.h"
 #include "machine/gdb/session.h"
@@ -66,6 +66,10 @@ void add_detail_option(CommandLine& line, std::string& detail);
 
 /// Everything but the files.
 Result<BootPlan> plan_boot(const BootWords& words);
+
+/// --demo: guests that are part of the program, each shown beside what the manual promises.
+/// returns the exit status: 0 if every guest did what is promised
+int run_boot_demo(const BootPlan& plan);
 
 /// How a run ended: "idle: halted after 1,234 instructions".
 std::string ending(const machine::PcStop& stop, machine::Pc& pc);

@@ -12,7 +12,6 @@
 
 #include "arch/cpu_model.h"
 #include "base/descriptor.h"
-#include "cli/boot/boot_demo.h"
 #include "cli/boot/boot_options.h"
 #include "cli/boot/serial_file.h"
 #include "cli/command/exit_status.h"
@@ -37,58 +36,28 @@ using machine::PcStopKind;
 
 constexpr int kTripleFault = 1, kUnsupported = 2;
 
+struct CloseFile {
+  void operator()(std::FILE* file) const { (void)(file == stdout ? std::fflush(file) : std::fclose(file)); }
+};
 /// A file to write to, buffered; "-" is standard output.
-class OutputFile {
- public:
-  static Result<std::unique_ptr<OutputFile>> open(const std::string& path) {
-    if (path == "-") return std::make_unique<OutputFile>(stdout, false);
-    std::FILE* const file = std::fopen(path.c_str(), "we");
-    if (file == nullptr) {
-      return Error{path + ": cannot be written: " + std::strerror(errno), "choose another place"};
-    }
-    return std::make_unique<OutputFile>(file, true);
-  }
-  OutputFile(std::FILE* file, bool owned) : file_(file), owned_(owned) {}
-  ~OutputFile() {
-    std::fflush(file_);
-    if (owned_) std::fclose(file_);
-  }
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-  /// Each line is there as soon as it is whole, whatever ends the run.
-  void keep_lines() { std::setvbuf(file_, nullptr, _IOLBF, 0); }
-  void write(std::string_view text) { std::fwrite(text.data(), 1, text.size(), file_); }
+using OutputFile = std::unique_ptr<std::FILE, CloseFile>;
 
- private:
-  std::FILE* file_;
-  bool owned_;
-};
-
-struct Outputs {
-  std::unique_ptr<OutputFile> serial, ds_log, trace;
-};
-
-Result<void> open_output(const std::string& path, std::unique_ptr<OutputFile>& into) {
-  if (path.empty()) return {};
-  auto file = OutputFile::open(path == "stdio" ? "-" : path);
-  if (!file) return file.error();
-  into = std::move(*file);
-  return {};
+Result<OutputFile> open_to_write(const std::string& path) {
+  OutputFile file(path == "-" ? stdout : std::fopen(path.c_str(), "we"));
+  if (!file) return Error{path + ": cannot be written: " + std::strerror(errno), "choose another place"};
+  return file;
 }
 
+void write(const OutputFile& file, std::string_view text) { std::fwrite(text.data(), 1, text.size(), file.get()); }
+
+struct Outputs {
+  OutputFile serial, ds_log, trace;
+};
+
 std::string name_of_stop(PcStopKind kind) {
-  switch (kind) {
-    case PcStopKind::Idle: return "idle";
-    case PcStopKind::DebugExit: return "debug-exit";
-    case PcStopKind::Limit: return "limit";
-    case PcStopKind::TripleFault: return "triple-fault";
-    case PcStopKind::Reset: return "reset";
-    case PcStopKind::PowerOff: return "power-off";
-    case PcStopKind::Unsupported: return "unsupported";
-    case PcStopKind::Breakpoint: return "breakpoint";
-    case PcStopKind::Watchpoint: return "watchpoint";
-  }
-  return "?";
+  static constexpr const char* kNames[] = {"idle",      "debug-exit",  "limit",      "triple-fault", "reset",
+                                           "power-off", "unsupported", "breakpoint", "watchpoint"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 int exit_status_of_stop(const PcStop& stop) {
@@ -124,12 +93,12 @@ bool write_screenshot(const BootWords& words, machine::Pc& pc) {
     say(picture.error());
     return false;
   }
-  auto file = OutputFile::open(words.screenshot);
+  auto file = open_to_write(words.screenshot);
   if (!file) {
     say(file.error());
     return false;
   }
-  (*file)->write({reinterpret_cast<const char*>(picture->data()), picture->size()});
+  write(*file, {reinterpret_cast<const char*>(picture->data()), picture->size()});
   return true;
 }
 
@@ -198,15 +167,18 @@ int run_boot(const Arguments& arguments) {
   Outputs outputs;
   for (const auto& [path, file] : {std::pair{&words.serial, &outputs.serial}, std::pair{&words.ds_log, &outputs.ds_log},
                                    std::pair{&words.trace, &outputs.trace}}) {
-    if (const auto opened = open_output(*path, *file); !opened) return failed(opened.error());
+    if (path->empty()) continue;
+    auto opened = open_to_write(*path == "stdio" ? "-" : *path);
+    if (!opened) return failed(opened.error());
+    *file = *std::move(opened);
   }
   machine::BootLog log;
   machine::PcConfig config{.cpu = plan->cpu, .quirks = plan->quirks, .memory_bytes = plan->memory_bytes};
   if (outputs.serial) {
-    outputs.serial->keep_lines();
+    std::setvbuf(outputs.serial.get(), nullptr, _IOLBF, 0);  // each line is there, whatever ends the run
     config.serial = [&outputs](std::uint8_t byte) {
       const char letter = static_cast<char>(byte);
-      outputs.serial->write({&letter, 1});
+      write(outputs.serial, {&letter, 1});
     };
   }
   config.keys = plan->keys;
@@ -218,8 +190,8 @@ int run_boot(const Arguments& arguments) {
     config.serial_sender = serial_in.get();
   }
   config.note = [](const std::string& text) { say("boot: " + text); };
-  if (outputs.ds_log) log.log_debug_store(config, [&outputs](std::string_view text) { outputs.ds_log->write(text); });
-  if (outputs.trace) log.log_trace(config, [&outputs](std::string_view text) { outputs.trace->write(text); });
+  if (outputs.ds_log) log.log_debug_store(config, [&outputs](std::string_view text) { write(outputs.ds_log, text); });
+  if (outputs.trace) log.log_trace(config, [&outputs](std::string_view text) { write(outputs.trace, text); });
   auto made = machine::Pc::make(std::move(config));
   if (!made) return failed(made.error());
   machine::Pc& pc = **made;

@@ -16,7 +16,6 @@
 #include "cli/report/recording_input.h"
 #include "profile/aggregate/cache_lines.h"
 #include "report/c2c/c2c_text.h"
-#include "report/c2c/range_text.h"
 #include "report/c2c/sharing_text.h"
 #include "report/text/header_text.h"
 #include "uarch/memory_parameters.h"
@@ -26,24 +25,6 @@ namespace {
 
 // How much of what a recording says of shared lines depends on how its threads happened to meet: the same lines in
 // recordings with other seeds of their schedule.
-
-class SharingRange {
- public:
-  /// The first `wanted` lines of a recording, with fields and what they are (find_fix).
-  void add(const SharedLines& shared, std::size_t wanted);
-  /// Another recording of the same program, read as `like` says.
-  Result<void> add_recording(const std::string& path, const RecordingInput& like,
-                             const uarch::MemoryParameters& parameters);
-
-  const std::vector<report::ObjectRange>& objects() const { return objects_; }
-  std::size_t recordings() const { return recordings_; }
-
- private:
-  report::ObjectRange& object_of(const report::SharedLine& line);
-
-  std::vector<report::ObjectRange> objects_;  // as they were met
-  std::size_t recordings_ = 0;
-};
 
 /// Threads have other numbers in each recording.
 std::string comparable(std::string objects) {
@@ -56,49 +37,62 @@ std::string comparable(std::string objects) {
   return objects;
 }
 
-report::ObjectRange& SharingRange::object_of(const report::SharedLine& line) {
-  const std::string name = comparable(line.objects());
-  auto found = std::ranges::find(objects_, name, &report::ObjectRange::name);
-  if (found == objects_.end()) {
-    objects_.push_back({.name = name});
-    found = objects_.end() - 1;
+class SharingRange {
+ public:
+  /// The first `wanted` lines of a recording, with fields and what they are (find_fix).
+  void add(const SharedLines& shared, std::size_t wanted) {
+    ++recordings_;
+    for (std::size_t i = 0; i < std::min(wanted, shared.lines.size()); ++i) {
+      const report::SharedLine& line = shared.lines[i];
+      report::ObjectCounts& counts = object_of(line).recordings.back();
+      counts.hand_overs += line.log->hand_overs;
+      counts.hitm += line.log->hitm;
+      if (std::ranges::find(counts.kinds, line.sharing) == counts.kinds.end()) counts.kinds.push_back(line.sharing);
+    }
+    for (report::ObjectRange& object : objects_) object.recordings.resize(recordings_);
   }
-  found->recordings.resize(recordings_);
-  return *found;
-}
 
-void SharingRange::add(const SharedLines& shared, std::size_t wanted) {
-  ++recordings_;
-  for (std::size_t i = 0; i < std::min(wanted, shared.lines.size()); ++i) {
-    const report::SharedLine& line = shared.lines[i];
-    report::ObjectCounts& counts = object_of(line).recordings.back();
-    counts.hand_overs += line.log->hand_overs;
-    counts.hitm += line.log->hitm;
-    if (std::ranges::find(counts.kinds, line.sharing) == counts.kinds.end()) counts.kinds.push_back(line.sharing);
+  /// Another recording of the same program, read as `like` says.
+  Result<void> add_recording(const std::string& path, const RecordingInput& like,
+                             const uarch::MemoryParameters& parameters) {
+    RecordingInput input = like;
+    input.path = path;
+    const auto reader = profile::PerfDataReader::open(path, {.truncated = like.truncated});
+    if (!reader) return reader.error();
+    if (reader->notes().sharing().empty())
+      return Error{path + ": it has no log of shared lines to compare", "record it with: zeroskid c2c record"};
+    profile::Symbolizer symbolizer = input.symbolizer();
+    symbolizer.expect(*reader);
+    profile::AddressSpaces spaces;
+    reader->for_each(profile::PerfDataReader::Order::Time,
+                     [&](const profile::Record& record) { spaces.apply(record); });
+    SharedLines shared;
+    if (auto read = read_shared_lines(*reader, shared); !read) return read.error();
+    const std::size_t wanted = shared.heavy();
+    name_fields(*reader, spaces, symbolizer, shared, wanted);
+    for (std::size_t i = 0; i < wanted; ++i) find_fix(shared.lines[i], parameters);
+    add(shared, wanted);
+    return {};
   }
-  for (report::ObjectRange& object : objects_) object.recordings.resize(recordings_);
-}
 
-Result<void> SharingRange::add_recording(const std::string& path, const RecordingInput& like,
-                                         const uarch::MemoryParameters& parameters) {
-  RecordingInput input = like;
-  input.path = path;
-  const auto reader = profile::PerfDataReader::open(path, {.truncated = like.truncated});
-  if (!reader) return reader.error();
-  if (reader->notes().sharing().empty())
-    return Error{path + ": it has no log of shared lines to compare", "record it with: zeroskid c2c record"};
-  profile::Symbolizer symbolizer = input.symbolizer();
-  symbolizer.expect(*reader);
-  profile::AddressSpaces spaces;
-  reader->for_each(profile::PerfDataReader::Order::Time, [&](const profile::Record& record) { spaces.apply(record); });
-  SharedLines shared;
-  if (auto read = read_shared_lines(*reader, shared); !read) return read.error();
-  const std::size_t wanted = shared.heavy();
-  name_fields(*reader, spaces, symbolizer, shared, wanted);
-  for (std::size_t i = 0; i < wanted; ++i) find_fix(shared.lines[i], parameters);
-  add(shared, wanted);
-  return {};
-}
+  const std::vector<report::ObjectRange>& objects() const { return objects_; }
+  std::size_t recordings() const { return recordings_; }
+
+ private:
+  report::ObjectRange& object_of(const report::SharedLine& line) {
+    const std::string name = comparable(line.objects());
+    auto found = std::ranges::find(objects_, name, &report::ObjectRange::name);
+    if (found == objects_.end()) {
+      objects_.push_back({.name = name});
+      found = objects_.end() - 1;
+    }
+    found->recordings.resize(recordings_);
+    return *found;
+  }
+
+  std::vector<report::ObjectRange> objects_;  // as they were met
+  std::size_t recordings_ = 0;
+};
 
 struct C2cReportOptions {
   RecordingInput input;
@@ -138,11 +132,10 @@ std::optional<int> parse(const Arguments& arguments, C2cReportOptions& options) 
 /// Nothing: as the samples are.
 Result<std::optional<profile::HitmKind>> parse_order(const std::string& text) {
   using Order = std::optional<profile::HitmKind>;
+  static constexpr std::string_view kNames[] = {"tot", "lcl", "rmt", "peer"};  // of HitmKind
   if (text.empty()) return Order();
-  if (text == "tot") return Order(profile::HitmKind::Total);
-  if (text == "lcl") return Order(profile::HitmKind::Local);
-  if (text == "rmt") return Order(profile::HitmKind::Remote);
-  if (text == "peer") return Order(profile::HitmKind::Peer);
+  const auto* const name = std::ranges::find(kNames, text);
+  if (name != std::end(kNames)) return Order(static_cast<profile::HitmKind>(name - kNames));
   return Error{"-d " + text + ": no such kind of HITM", "tot, lcl, rmt or peer"};
 }
 

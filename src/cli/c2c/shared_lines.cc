@@ -15,46 +15,12 @@
 #include "profile/types/data_objects.h"
 #include "profile/types/data_types.h"
 #include "report/c2c/shared_line.h"
+#include "report/text/class_text.h"
 #include "session/driver/core_choice.h"
 #include "session/recording/process_sharing.h"
 
 namespace zs::cli {
 namespace {
-
-// Names what lies in a line that threads fought over: variables and their members by debug information, blocks of the
-// heap by who asked for them; where neither tells, what accesses show to be one piece.
-
-class SharedFields {
- public:
-  /// All must outlive this; objects has learnt from the recording's samples, and spaces are those after its last
-  /// record.
-  SharedFields(const profile::AddressSpaces& spaces, profile::Symbolizer& symbolizer, profile::DataObjects& objects)
-      : spaces_(spaces), symbolizer_(symbolizer), objects_(objects), types_(symbolizer) {}
-
-  /// The fields of a line's used bytes and which of them each use is of; what its instructions are called.
-  void name(std::int32_t pid, const session::ProcessSharing& process, report::SharedLine& line);
-
- private:
-  report::SharedField field_at(std::int32_t pid, const session::ProcessSharing& process, std::uint64_t address,
-                               std::uint64_t bytes);
-  report::SharedField field_of_block(std::int32_t pid, const session::HeapBlock& block, std::uint64_t address,
-                                     std::uint64_t bytes);
-  /// What lies in a block from `start` on, by an instruction that has a pointer to it in a register.
-  struct BlockType {
-    profile::DataTypes* types = nullptr;
-    profile::DataTypes::Type type = 0;
-    std::uint64_t start = 0;
-  };
-  void learn_block_type(std::int32_t pid, const session::HeapBlock& block, std::uint64_t instruction,
-                        std::uint64_t address);
-  std::string place_of(std::int32_t pid, std::uint64_t instruction);
-
-  const profile::AddressSpaces& spaces_;
-  profile::Symbolizer& symbolizer_;
-  profile::DataObjects& objects_;
-  profile::AccessTypes types_;
-  std::map<const session::HeapBlock*, BlockType> block_types_;
-};
 
 using profile::DataObject;
 using report::SharedField;
@@ -95,124 +61,144 @@ void number_blocks(std::vector<SharedField>& fields) {
   }
 }
 
-std::string SharedFields::place_of(std::int32_t pid, std::uint64_t instruction) {
-  const profile::Location at = symbolizer_.locate(spaces_, pid, instruction);
-  if (at.dso == nullptr) return fmt::format("{:#x}", instruction);
-  const std::string place = at.symbol == nullptr ? fmt::format("{}+{:#x}", at.dso->short_name, value(at.image_address))
-                                                 : fmt::format("{}+{:#x}", at.symbol->name(), at.offset_in_symbol());
-  const auto& line = symbolizer_.line_of(at);
-  return line ? fmt::format("{} ({}:{})", place, profile::base_name(line->file), line->line) : place;
-}
+/// Names what lies in a line that threads fought over: variables and their members by debug information, blocks of the
+/// heap by who asked for them; where neither tells, what accesses show to be one piece.
+class SharedFields {
+ public:
+  /// All must outlive this; objects has learnt from the recording's samples, and spaces are those after its last
+  /// record.
+  SharedFields(const profile::AddressSpaces& spaces, profile::Symbolizer& symbolizer, profile::DataObjects& objects)
+      : spaces_(spaces), symbolizer_(symbolizer), objects_(objects), types_(symbolizer) {}
 
-void SharedFields::learn_block_type(std::int32_t pid, const session::HeapBlock& block, std::uint64_t instruction,
-                                    std::uint64_t address) {
-  if (block_types_.contains(&block)) return;
-  const profile::AccessType access = types_.told_by(spaces_, pid, instruction, address);
-  if (access.kind != profile::AccessType::Kind::Known) return;
-  const std::uint64_t start = address - access.offset;
-  const std::uint64_t size = access.types->size_of(access.type);
-  if (start < block.start || start + size > block.start + block.size) return;
-  block_types_[&block] = {.types = access.types, .type = access.type, .start = start};
-}
-
-SharedField SharedFields::field_of_block(std::int32_t pid, const session::HeapBlock& block, std::uint64_t address,
-                                         std::uint64_t bytes) {
-  if (const auto known = block_types_.find(&block); known != block_types_.end()) {
-    const BlockType& of = known->second;
-    const std::uint64_t size = of.types->size_of(of.type);
-    // A block of one is a value; a longer one an array, whatever element the pointer was to.
-    const std::uint64_t first = (of.start - block.start) % size;
-    if (address >= block.start + first) {
-      const std::uint64_t number = (address - block.start - first) / size;
-      const std::uint64_t start = block.start + first + number * size;
-      const profile::Member member = of.types->member_at(of.type, address - start);
-      return {.object = objects_.site_of(pid, block),
-              .member = (block.size >= 2 * size ? fmt::format("[{}]", number) : "") + member.path,
-              .object_start = block.start,
-              .object_size = block.size,
-              .start = start + member.offset,
-              .size = std::max<std::uint64_t>(member.size, 1),
-              .block = true,
-              .typed = true};
+  /// The fields of a line's used bytes and which of them each use is of; what its instructions are called.
+  void name(std::int32_t pid, const session::ProcessSharing& process, SharedLine& line) {
+    const uarch::LineLog& log = *line.log;
+    for (const uarch::LineUse& use : log.uses) {
+      const std::uint64_t address = log.linear + use.offset;
+      const session::HeapBlock* const block = block_at(process, address);
+      if (block != nullptr) learn_block_type(pid, *block, use.instruction, address);
     }
-  }
-  return {.object = objects_.site_of(pid, block),
-          .member = fmt::format("+{}", address - block.start),
-          .object_start = block.start,
-          .object_size = block.size,
-          .start = address,
-          .size = bytes,
-          .block = true};
-}
-
-SharedField SharedFields::field_at(std::int32_t pid, const session::ProcessSharing& process, std::uint64_t address,
-                                   std::uint64_t bytes) {
-  if (const session::HeapBlock* const block = block_at(process, address))
-    return field_of_block(pid, *block, address, bytes);
-  if (const auto place = objects_.image_place(pid, address)) {
-    profile::DataTypes& types = types_.types_of(*place->dso);
-    if (const auto* variable = types.variable_at(place->address)) {
-      const std::uint64_t start = address - (value(place->address) - variable->start);
-      const profile::Member member = types.member_at(variable->type, address - start);
-      return {.object = variable->name,
-              .member = member.path,
-              .object_start = start,
-              .object_size = variable->size,
-              .start = start + member.offset,
-              .size = std::max<std::uint64_t>(member.size, 1),
-              .element = member.path.starts_with('['),
-              .typed = true};
+    std::vector<SharedField> fields;
+    for (const uarch::LineUse& use : log.uses) {
+      fields.push_back(field_at(pid, process, log.linear + use.offset, use.bytes));
+      line.instructions.push_back(place_of(pid, use.instruction));
     }
+    std::ranges::stable_sort(fields, {}, [](const SharedField& field) { return std::pair(field.start, ~field.size); });
+    const auto same = std::unique(fields.begin(), fields.end(), [](const SharedField& a, const SharedField& b) {
+      return a.start == b.start && a.object == b.object && (a.typed || a.size == b.size);
+    });
+    fields.erase(same, fields.end());
+    merge_untyped(fields);
+    number_blocks(fields);
+    for (const uarch::LineUse& use : log.uses) {
+      const std::uint64_t at = log.linear + use.offset;
+      const auto holds = [&](const SharedField& field) { return at >= field.start && at - field.start < field.size; };
+      const auto found = std::ranges::find_if(fields, holds);
+      line.field_of_use.push_back(static_cast<std::uint32_t>(found - fields.begin()));
+    }
+    line.fields = std::move(fields);
   }
-  session::Sample sample;
-  sample.pid = pid;
-  sample.address = address;
-  const DataObject* const object = objects_.of(sample);
-  const auto symbol = objects_.symbol_at(pid, address);
-  SharedField field{.object = object->name, .start = address, .size = bytes};
-  if (symbol) {
-    field.object_start = symbol->start;
-    field.object_size = symbol->size;
-    field.member = fmt::format("+{}", address - symbol->start);
-  } else {
-    field.member = fmt::format(" {:#x}", address);
-  }
-  return field;
-}
 
-void SharedFields::name(std::int32_t pid, const session::ProcessSharing& process, SharedLine& line) {
-  const uarch::LineLog& log = *line.log;
-  for (const uarch::LineUse& use : log.uses) {
-    const std::uint64_t address = log.linear + use.offset;
-    const session::HeapBlock* const block = block_at(process, address);
-    if (block != nullptr) learn_block_type(pid, *block, use.instruction, address);
+ private:
+  SharedField field_at(std::int32_t pid, const session::ProcessSharing& process, std::uint64_t address,
+                       std::uint64_t bytes) {
+    if (const session::HeapBlock* const block = block_at(process, address))
+      return field_of_block(pid, *block, address, bytes);
+    if (const auto place = objects_.image_place(pid, address)) {
+      profile::DataTypes& types = types_.types_of(*place->dso);
+      if (const auto* variable = types.variable_at(place->address)) {
+        const std::uint64_t start = address - (value(place->address) - variable->start);
+        const profile::Member member = types.member_at(variable->type, address - start);
+        return {.object = variable->name,
+                .member = member.path,
+                .object_start = start,
+                .object_size = variable->size,
+                .start = start + member.offset,
+                .size = std::max<std::uint64_t>(member.size, 1),
+                .element = member.path.starts_with('['),
+                .typed = true};
+      }
+    }
+    session::Sample sample;
+    sample.pid = pid;
+    sample.address = address;
+    const DataObject* const object = objects_.of(sample);
+    const auto symbol = objects_.symbol_at(pid, address);
+    SharedField field{.object = object->name, .start = address, .size = bytes};
+    if (symbol) {
+      field.object_start = symbol->start;
+      field.object_size = symbol->size;
+      field.member = fmt::format("+{}", address - symbol->start);
+    } else {
+      field.member = fmt::format(" {:#x}", address);
+    }
+    return field;
   }
-  std::vector<SharedField> fields;
-  for (const uarch::LineUse& use : log.uses) {
-    fields.push_back(field_at(pid, process, log.linear + use.offset, use.bytes));
-    line.instructions.push_back(place_of(pid, use.instruction));
-  }
-  std::ranges::stable_sort(fields, {}, [](const SharedField& field) { return std::pair(field.start, ~field.size); });
-  const auto same = std::unique(fields.begin(), fields.end(), [](const SharedField& a, const SharedField& b) {
-    return a.start == b.start && a.object == b.object && (a.typed || a.size == b.size);
-  });
-  fields.erase(same, fields.end());
-  merge_untyped(fields);
-  number_blocks(fields);
-  for (const uarch::LineUse& use : log.uses) {
-    const std::uint64_t at = log.linear + use.offset;
-    const auto holds = [&](const SharedField& field) { return at >= field.start && at - field.start < field.size; };
-    const auto found = std::ranges::find_if(fields, holds);
-    line.field_of_use.push_back(static_cast<std::uint32_t>(found - fields.begin()));
-  }
-  line.fields = std::move(fields);
-}
 
-const std::string* find_note(const profile::PerfDataReader& reader, std::string_view key) {
-  const auto& notes = reader.description().notes;
-  const auto note = std::ranges::find(notes, key, &profile::Note::key);
-  return note == notes.end() ? nullptr : &note->value;
-}
+  SharedField field_of_block(std::int32_t pid, const session::HeapBlock& block, std::uint64_t address,
+                             std::uint64_t bytes) {
+    if (const auto known = block_types_.find(&block); known != block_types_.end()) {
+      const BlockType& of = known->second;
+      const std::uint64_t size = of.types->size_of(of.type);
+      // A block of one is a value; a longer one an array, whatever element the pointer was to.
+      const std::uint64_t first = (of.start - block.start) % size;
+      if (address >= block.start + first) {
+        const std::uint64_t number = (address - block.start - first) / size;
+        const std::uint64_t start = block.start + first + number * size;
+        const profile::Member member = of.types->member_at(of.type, address - start);
+        return {.object = objects_.site_of(pid, block),
+                .member = (block.size >= 2 * size ? fmt::format("[{}]", number) : "") + member.path,
+                .object_start = block.start,
+                .object_size = block.size,
+                .start = start + member.offset,
+                .size = std::max<std::uint64_t>(member.size, 1),
+                .block = true,
+                .typed = true};
+      }
+    }
+    return {.object = objects_.site_of(pid, block),
+            .member = fmt::format("+{}", address - block.start),
+            .object_start = block.start,
+            .object_size = block.size,
+            .start = address,
+            .size = bytes,
+            .block = true};
+  }
+
+  /// What lies in a block from `start` on, by an instruction that has a pointer to it in a register.
+  struct BlockType {
+    profile::DataTypes* types = nullptr;
+    profile::DataTypes::Type type = 0;
+    std::uint64_t start = 0;
+  };
+
+  void learn_block_type(std::int32_t pid, const session::HeapBlock& block, std::uint64_t instruction,
+                        std::uint64_t address) {
+    if (block_types_.contains(&block)) return;
+    const profile::AccessType access = types_.told_by(spaces_, pid, instruction, address);
+    if (access.kind != profile::AccessType::Kind::Known) return;
+    const std::uint64_t start = address - access.offset;
+    const std::uint64_t size = access.types->size_of(access.type);
+    if (start < block.start || start + size > block.start + block.size) return;
+    block_types_[&block] = {.types = access.types, .type = access.type, .start = start};
+  }
+
+  std::string place_of(std::int32_t pid, std::uint64_t instruction) {
+    const profile::Location at = symbolizer_.locate(spaces_, pid, instruction);
+    if (at.dso == nullptr) return fmt::format("{:#x}", instruction);
+    const std::string place = at.symbol == nullptr
+                                  ? fmt::format("{}+{:#x}", at.dso->short_name, value(at.image_address))
+                                  : fmt::format("{}+{:#x}", at.symbol->name(), at.offset_in_symbol());
+    const auto& line = symbolizer_.line_of(at);
+    return line ? fmt::format("{} ({}:{})", place, profile::base_name(line->file), line->line) : place;
+  }
+
+  const profile::AddressSpaces& spaces_;
+  profile::Symbolizer& symbolizer_;
+  profile::DataObjects& objects_;
+  profile::AccessTypes types_;
+  std::map<const session::HeapBlock*, BlockType> block_types_;
+};
 
 const session::ProcessSharing& process_of(const SharedLines& shared, const report::SharedLine& line) {
   return *std::ranges::find_if(shared.processes,
@@ -222,7 +208,7 @@ const session::ProcessSharing& process_of(const SharedLines& shared, const repor
 }  // namespace
 
 Result<uarch::CoreModel> recorded_core(const profile::PerfDataReader& reader) {
-  const std::string* const name = find_note(reader, "CPU model");
+  const std::string* const name = report::find_note(reader, "CPU model");
   const arch::CpuModel* const model = name == nullptr ? nullptr : arch::find_cpu_model(*name);
   if (model == nullptr) {
     return Error{reader.name() + ": the CPU model " + (name == nullptr ? "is not said" : *name + " is not known here"),
@@ -230,7 +216,7 @@ Result<uarch::CoreModel> recorded_core(const profile::PerfDataReader& reader) {
   }
   session::RecordingConfig config;
   config.cpu_model = *name;
-  if (const std::string* const core = find_note(reader, "modelled core")) {
+  if (const std::string* const core = report::find_note(reader, "modelled core")) {
     // "full, l2.bytes=2M": the depth, then settings
     std::string_view rest = *core;
     for (std::size_t comma = rest.find(", "); comma != std::string_view::npos; comma = rest.find(", ")) {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "cli/command/say.h"
+#include "base/units.h"
 
 namespace zs::cli {
 namespace {
@@ -18,7 +18,7 @@ double spread_percent(const std::vector<double>& counts, double mean) {
   return 100 * (most - least) / 2 / mean;
 }
 
-std::string whole(double count) { return with_separators(static_cast<std::uint64_t>(std::llround(count))); }
+std::string whole(double count) { return with_thousands(static_cast<std::uint64_t>(std::llround(count))); }
 
 }  // namespace
 

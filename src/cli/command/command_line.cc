@@ -9,6 +9,7 @@
 #include "cli/command/exit_status.h"
 #include "cli/command/perf_options.h"
 #include "cli/command/say.h"
+#include "cli/command/words.h"
 #include "events/nearest_names.h"
 
 namespace zs::cli {
@@ -136,9 +137,9 @@ void CommandLine::words(std::vector<std::string>& into, const std::string& opera
   app_->add_option("words", into)->group("");  // the usage line names them
 }
 
-int CommandLine::refuse(const std::string& what) const {
-  write_all(STDERR_FILENO,
-            "zeroskid " + verb_ + ": " + what + "\nhint: zeroskid " + verb_ + " --help lists the options\n");
+int CommandLine::refuse(const std::string& what, const std::string& hint) const {
+  write_all(STDERR_FILENO, "zeroskid " + verb_ + ": " + what + "\nhint: " + hint + "zeroskid " + verb_ +
+                               " --help lists the options\n");
   return kUsage;
 }
 
@@ -155,13 +156,8 @@ int CommandLine::refuse_option(const std::string& typed) const {
       if (begins || (!is_perfs && session::typing_distance(name, known, kFar) <= kFar)) names.push_back(known);
     }
   }
-  std::string near;
-  for (const std::string& one : session::nearest_names(name, names, 3))
-    near += (near.empty() ? "nearest: " : ", ") + one;
-  if (near.empty()) return refuse("there is no option " + typed);
-  write_all(STDERR_FILENO, "zeroskid " + verb_ + ": there is no option " + typed + "\nhint: " + near + "; zeroskid " +
-                               verb_ + " --help lists the options\n");
-  return kUsage;
+  const std::string near = joined(session::nearest_names(name, names, 3), ", ");
+  return refuse("there is no option " + typed, near.empty() ? "" : "nearest: " + near + "; ");
 }
 
 OptionRow CommandLine::row_of(const CLI::Option& option) {

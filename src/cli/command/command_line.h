@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "cli/command/arguments.h"
 #include "cli/command/option_table.h"
 #include "cli/command/perf_options.h"
 
@@ -94,7 +93,7 @@ class CommandLine {
   bool takes_next(const std::string& word) const;
   std::vector<std::string> as_declared(std::vector<std::string> words) const;
   std::string help_page() const;
-  int refuse(const std::string& what) const;
+  int refuse(const std::string& what, const std::string& hint = "") const;
   int refuse_option(const std::string& typed) const;
   void say_names(const std::vector<std::string>& words) const;
 

@@ -35,4 +35,10 @@ struct OptionTable {
   std::vector<ExitRow> statuses;
 };
 
+/// What a verb is called with.
+struct Arguments {
+  std::vector<std::string> words;  // the verb, then what follows it
+  OptionTable* table = nullptr;    // not null: run nothing, only put here which options there are
+};
+
 }  // namespace zs::cli

@@ -61,12 +61,6 @@ int failed(const Error& error, int status) {
 
 int refused(const Error& error) { return failed(error, kUsage); }
 
-std::string with_separators(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
-  return text;
-}
-
 std::string byte_size(std::uint64_t bytes) {
   constexpr std::array<const char*, 4> kUnits = {"kB", "MB", "GB", "TB"};
   if (bytes < 1000) return std::to_string(bytes) + " B";

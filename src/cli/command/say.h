@@ -33,9 +33,6 @@ bool say(const Error& error);
 int failed(const Error& error, int status = kToolFailed);
 int refused(const Error& error);
 
-/// 48112 as 48,112.
-std::string with_separators(std::uint64_t number);
-
 /// 9.8 MB, 512 B.
 std::string byte_size(std::uint64_t bytes);
 

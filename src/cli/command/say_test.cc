@@ -9,13 +9,6 @@
 namespace zs::cli {
 namespace {
 
-TEST(Say, NumbersHaveASeparatorEveryThreeDigits) {
-  EXPECT_EQ(with_separators(0), "0");
-  EXPECT_EQ(with_separators(999), "999");
-  EXPECT_EQ(with_separators(1000), "1,000");
-  EXPECT_EQ(with_separators(1234567890), "1,234,567,890");
-}
-
 TEST(Say, SizesAreInTheUnitThatLeavesAFewDigits) {
   EXPECT_EQ(byte_size(0), "0 B");
   EXPECT_EQ(byte_size(999), "999 B");

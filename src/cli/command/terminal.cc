@@ -3,8 +3,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 
 namespace zs::cli {
@@ -18,14 +20,10 @@ std::string_view environment(const char* name) {
 }  // namespace
 
 bool parse_colour(const std::string& text, ColourChoice& choice) {
-  if (text == "auto")
-    choice = ColourChoice::Auto;
-  else if (text == "always")
-    choice = ColourChoice::Always;
-  else if (text == "never")
-    choice = ColourChoice::Never;
-  else
-    return false;
+  static constexpr std::string_view kNames[] = {"auto", "always", "never"};  // of ColourChoice
+  const auto* const name = std::ranges::find(kNames, text);
+  if (name == std::end(kNames)) return false;
+  choice = static_cast<ColourChoice>(name - kNames);
   return true;
 }
 

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "cli/command/arguments.h"
+#include "cli/command/option_table.h"
 
 namespace zs::cli {
 

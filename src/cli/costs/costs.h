@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "session/settings/config.h"
 
 namespace zs::cli {
 
@@ -46,5 +47,13 @@ double times_native(std::string_view kind, const std::optional<Costs>& costs);
 
 /// "1.3", "160": two digits.
 std::string times_text(double times_native);
+
+/// What a run will cost: "in detail: all of it, about 160 times native; --detail sampled: about 4 times". "" where
+/// nothing is modelled.
+/// costs  of this machine; else those of docs/benchmarks.md are told
+std::string cost_line(const session::RecordingConfig& config, const std::optional<Costs>& costs);
+
+/// Says that line, before the run, where a progress line would be shown.
+void say_cost(const session::RecordingConfig& config, bool quiet, bool verbose);
 
 }  // namespace zs::cli

@@ -6,8 +6,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cli/costs/cost_line.h"
-
 namespace zs::cli {
 namespace {
 

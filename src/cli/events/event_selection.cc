@@ -122,11 +122,7 @@ Result<const arch::CpuModel*> choose_cpu_model(const CpuChoice& choice) {
     return host->model;
   }
   if (const arch::CpuModel* const model = arch::find_cpu_model(choice.name)) return model;
-  std::string known;
-  for (const arch::CpuModel& model : arch::cpu_models()) {
-    known += (known.empty() ? "" : ", ") + std::string(model.name);
-  }
-  return Error{choice.option + " " + choice.name + ": no such CPU model", "models: " + known};
+  return Error{choice.option + " " + choice.name + ": no such CPU model", known_models()};
 }
 
 }  // namespace zs::cli

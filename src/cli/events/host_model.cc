@@ -6,6 +6,8 @@
 #include <array>
 #include <string>
 
+#include "cli/command/words.h"
+
 namespace zs::cli {
 namespace {
 
@@ -56,11 +58,13 @@ Result<HostModel> model_of_host(const host::CpuidFacts& cpuid, std::string_view 
     const arch::CpuModel* const nearest = arch::find_cpu_model(name);
     return HostModel{.model = nearest, .remark = fmt::format("{}: the nearest is taken, {}", none, nearest->name)};
   }
-  std::string known;
-  for (const arch::CpuModel& model : arch::cpu_models()) {
-    known += (known.empty() ? "" : ", ") + std::string(model.name);
-  }
-  return Error{none, "models: " + known};
+  return Error{none, known_models()};
+}
+
+std::string known_models() {
+  std::vector<std::string> names;
+  for (const arch::CpuModel& model : arch::cpu_models()) names.emplace_back(model.name);
+  return "models: " + joined(names, ", ");
 }
 
 }  // namespace zs::cli

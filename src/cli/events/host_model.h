@@ -21,4 +21,7 @@ struct HostModel {
 /// option  that asked for it, for the message
 Result<HostModel> model_of_host(const host::CpuidFacts& cpuid, std::string_view option);
 
+/// "models: skylake-server@1, ...": a hint.
+std::string known_models();
+
 }  // namespace zs::cli

@@ -11,6 +11,7 @@
 #include "arch/cpu_model.h"
 #include "base/check.h"
 #include "base/number.h"
+#include "base/units.h"
 #include "cli/command/say.h"
 #include "machine/clock.h"
 #include "machine/pc.h"
@@ -237,7 +238,7 @@ bool OutsideRecording::close(const GuestFacts& facts) {
   }
   const bool whole = sink_.close();
   if (!options_.quiet) {
-    say("linux --record: " + with_separators(sink_.samples_in_file()) + " samples -> " + sink_.path() + " (" +
+    say("linux --record: " + with_thousands(sink_.samples_in_file()) + " samples -> " + sink_.path() + " (" +
         byte_size(sink_.bytes()) + ")");
   }
   return whole;

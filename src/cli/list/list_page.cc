@@ -121,13 +121,8 @@ bool has_name(const ListedEvent& event, const auto& predicate) {
 }
 
 const char* precise_name(arch::Precise precise) {
-  switch (precise) {
-    case arch::Precise::No: return "no";
-    case arch::Precise::Yes: return "yes";
-    case arch::Precise::Always: return "only";
-    case arch::Precise::Distribution: return "distribution";
-  }
-  return "no";
+  static constexpr const char* kNames[] = {"no", "yes", "only", "distribution"};
+  return kNames[static_cast<std::size_t>(precise)];
 }
 
 std::string code_of(const ListedEvent& event, const arch::CpuModel& cpu) {
@@ -221,13 +216,8 @@ std::string field_line(const arch::FieldFact& field, std::uint64_t word) {
 }  // namespace
 
 const char* name_of(ListedClass kind) {
-  switch (kind) {
-    case ListedClass::Exact: return "exact";
-    case ListedClass::Modelled: return "modelled";
-    case ListedClass::Software: return "software";
-    case ListedClass::NotModelled: return "not modelled";
-  }
-  return "not modelled";
+  static constexpr const char* kNames[] = {"exact", "modelled", "software", "not modelled"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string counter_names(arch::CounterSet counters) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "cli/command/words.h"
-#include "cli/pages/completions.h"
+#include "cli/pages/written_pages.h"
 
 namespace zs::cli {
 namespace {

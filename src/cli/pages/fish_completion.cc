@@ -1,5 +1,5 @@
 #include "cli/command/words.h"
-#include "cli/pages/completions.h"
+#include "cli/pages/written_pages.h"
 
 namespace zs::cli {
 namespace {

@@ -1,5 +1,3 @@
-#include "cli/pages/man_page.h"
-
 #include <algorithm>
 #include <cctype>
 #include <string_view>
@@ -7,6 +5,7 @@
 #include "base/items.h"
 #include "cli/command/exit_status.h"
 #include "cli/pages/questions.h"
+#include "cli/pages/written_pages.h"
 
 namespace zs::cli {
 namespace {

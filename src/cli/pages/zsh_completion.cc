@@ -1,7 +1,7 @@
 #include <string_view>
 
 #include "cli/command/words.h"
-#include "cli/pages/completions.h"
+#include "cli/pages/written_pages.h"
 
 namespace zs::cli {
 namespace {

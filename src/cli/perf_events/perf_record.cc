@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "base/units.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/program_search.h"
 #include "cli/command/say.h"
@@ -244,17 +245,17 @@ class PerfRun {
 
 std::string summary_of(const profile::PerfDataWriter& writer) {
   const std::uint64_t samples = writer.samples_written();
-  return "[ zeroskid record: " + with_separators(samples) + (samples == 1 ? " sample" : " samples") + " -> " +
+  return "[ zeroskid record: " + with_thousands(samples) + (samples == 1 ? " sample" : " samples") + " -> " +
          writer.path() + " (" + byte_size(writer.bytes_written()) + ") ]\n";
 }
 
 void tell(const KernelTale& tale, std::uint64_t samples) {
   if (tale.lost != 0) {
-    say(Error{with_separators(tale.lost) + " records were lost: the rings were full",
+    say(Error{with_thousands(tale.lost) + " records were lost: the rings were full",
               "a larger -m, or fewer samples with a larger -c or a smaller -F"});
   }
   if (tale.throttled != 0) {
-    say(Error{"the kernel held sampling back " + with_separators(tale.throttled) + " times: it took too much of a CPU",
+    say(Error{"the kernel held sampling back " + with_thousands(tale.throttled) + " times: it took too much of a CPU",
               "a smaller -F, or as root: sysctl kernel.perf_event_max_sample_rate"});
   }
   if (samples == 0) say(Error{"no event came as often as its period", "-c 1 samples every event"});

@@ -26,10 +26,8 @@
 #include "profile/windows/foreign_tables.h"
 #include "profile/windows/window_rates.h"
 #include "profile/windows/window_table.h"
+#include "report/plot/drawn_plot.h"
 #include "report/plot/plot_figure.h"
-#include "report/plot/plot_html.h"
-#include "report/plot/plot_svg.h"
-#include "report/plot/plot_text.h"
 
 namespace zs::cli {
 namespace {

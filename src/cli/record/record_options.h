@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/command/arguments.h"
+#include "cli/command/option_table.h"
 #include "cli/events/event_selection.h"
 #include "cli/perf_events/perf_record.h"
 #include "cli/record/last_branches.h"

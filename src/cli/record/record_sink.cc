@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "arch/records/bts.h"
+#include "base/units.h"
 #include "cli/command/say.h"
 #include "cli/run/detail_choice.h"
 #include "profile/symbols/jit_map.h"
@@ -193,7 +194,7 @@ void RecordSink::write_last_branches(const profile::Summary& summary) {
   keep(last_branches_->take(left, [this](const session::Branches& piece) { write(piece); }));
   if (most != 0 && last_branches_->dropped() == last_branches_->seen() && last_branches_->seen() != 0) {
     say(Error{"--max-size " + std::to_string(most) +
-                  ": there is no room for branches: what else is in the file takes " + with_separators(besides) +
+                  ": there is no room for branches: what else is in the file takes " + with_thousands(besides) +
                   " bytes",
               "choose a larger size"});
   }
@@ -227,7 +228,7 @@ bool RecordSink::close() {
     const bool trace = branches != 0;
     const std::uint64_t came = trace ? branches - branches_dropped() : samples_,
                         kept = trace ? branches_in_file() : samples_in_file();
-    say(with_separators(came - kept) + " of " + with_separators(came) + (trace ? " branches" : " samples") +
+    say(with_thousands(came - kept) + " of " + with_thousands(came) + (trace ? " branches" : " samples") +
         " are not in " + path());
   }
   return !error_;

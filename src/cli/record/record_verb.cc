@@ -8,10 +8,11 @@
 #include <iterator>
 #include <string>
 
+#include "base/units.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"
 #include "cli/command/verb.h"
-#include "cli/costs/cost_line.h"
+#include "cli/costs/costs.h"
 #include "cli/record/piped_output.h"
 #include "cli/record/record_options.h"
 #include "cli/record/record_sink.h"
@@ -46,12 +47,12 @@ void summarise(const RecordOptions& options, const RecordSink& sink, const std::
                            : kept == 1 ? " sample"
                                        : " samples";
   const std::string before =
-      sink.branches_dropped() != 0 ? ", the " + with_separators(sink.branches_dropped()) + " before them dropped" : "";
-  const std::string others = options.trace_filter.any() ? ", " + with_separators(s.filtered) + " filtered out"
+      sink.branches_dropped() != 0 ? ", the " + with_thousands(sink.branches_dropped()) + " before them dropped" : "";
+  const std::string others = options.trace_filter.any() ? ", " + with_thousands(s.filtered) + " filtered out"
                              : !options.times.is_everything()
-                                 ? ", " + with_separators(sink.samples_of_other_times()) + " of other times left out"
+                                 ? ", " + with_thousands(sink.samples_of_other_times()) + " of other times left out"
                                  : std::string();
-  std::string text = std::string("[ zeroskid ") + (profile ? "profile: " : "record: ") + with_separators(kept) + unit +
+  std::string text = std::string("[ zeroskid ") + (profile ? "profile: " : "record: ") + with_thousands(kept) + unit +
                      before + others + " -> " + name + " (" + byte_size(sink.bytes()) + ") ]\n";
   if (options.config.in_units) {
     text += "[ zeroskid record: in detail: " + detail_in_words(options.config, sink.units()) +
@@ -59,11 +60,11 @@ void summarise(const RecordOptions& options, const RecordSink& sink, const std::
     if (options.names_no_blocks) text += "[ zeroskid record: blocks of the heap have no names; --heap finds them ]\n";
   }
   if (options.verbose) {
-    text += "[ zeroskid record: " + with_separators(s.pmis) + " PMIs, " + with_separators(s.records) +
-            " PEBS records, " + with_separators(s.lost) + " lost ]\n";
+    text += "[ zeroskid record: " + with_thousands(s.pmis) + " PMIs, " + with_thousands(s.records) + " PEBS records, " +
+            with_thousands(s.lost) + " lost ]\n";
   }
   write_prose(STDERR_FILENO, text);
-  if (s.lost != 0 && !options.verbose) say(with_separators(s.lost) + " samples were lost");
+  if (s.lost != 0 && !options.verbose) say(with_thousands(s.lost) + " samples were lost");
   if (trace && kept == 0 && options.trace_filter.any())
     say(Error{"no branch passed: " + in_words(options.trace_filter),
               "without it `zeroskid trace report` shows which functions and regions the program comes by"});

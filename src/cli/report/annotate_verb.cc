@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/units.h"
 #include "cli/command/command_line.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"
@@ -173,7 +174,7 @@ int run_annotate(const Arguments& arguments) {
   if (shown && !options.all) {
     std::string more = "\n# --all shows every instruction";
     if (left_out != 0) {
-      more += "\n# annotate SYMBOL another function: " + with_separators(left_out) + " more " +
+      more += "\n# annotate SYMBOL another function: " + with_thousands(left_out) + " more " +
               (left_out == 1 ? "has" : "have") + " samples";
     }
     page.print(more + "\n");

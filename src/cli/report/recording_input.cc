@@ -6,6 +6,7 @@
 
 #include "base/items.h"
 #include "base/number.h"
+#include "base/units.h"
 #include "cli/command/command_line.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"
@@ -113,8 +114,8 @@ bool has_samples(const profile::PerfDataReader& reader, std::string_view remedy)
   for (const auto& event : reader.events()) {
     const bool frequency = (event.attr.flags & profile::perf::attr_flag::frequency) != 0;
     recorded += (recorded.empty() ? "" : "; ") + event.name + ", " +
-                (frequency ? with_separators(event.attr.sample_period) + " a second"
-                           : "one of " + with_separators(event.attr.sample_period));
+                (frequency ? with_thousands(event.attr.sample_period) + " a second"
+                           : "one of " + with_thousands(event.attr.sample_period));
   }
   say(Error{reader.name() + ": holds no samples (" + recorded + ")", std::string(remedy)});
   return false;
@@ -156,7 +157,7 @@ std::optional<profile::PerfDataReader> open_recording(const RecordingInput& inpu
     say(reader->damage()->message);
     const bool trace = reader->has_branch_trace();
     say(reader->name() + ": what follows is of the " +
-        (trace ? "branches" : with_separators(reader->sample_count()) + " samples") + " before this point");
+        (trace ? "branches" : with_thousands(reader->sample_count()) + " samples") + " before this point");
   } else if (!reader->finished()) {
     say(reader->name() +
         ": the recording was interrupted: its samples up to then are all here, its summary is missing");

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "cli/command/arguments.h"
+#include "cli/command/option_table.h"
 #include "cli/command/page.h"
 #include "profile/aggregate/aggregate.h"
 #include "profile/perf_data/perf_data_reader.h"

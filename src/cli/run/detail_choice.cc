@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/number.h"
-#include "cli/command/say.h"
+#include "base/units.h"
 #include "cli/values/estimate.h"
 #include "profile/perf_data/recording.h"
 #include "session/driver/core_choice.h"
@@ -183,7 +183,7 @@ Result<void> fit_windows(const RunOptions& options, const RecordingConfig& confi
     return Error{"--budget and -I exclude each other: every window has its units", "--units says how many are taken"};
   const std::uint64_t window = config.shortest_window();
   if (window / kUnitsPerWindow < units.first_period) {
-    return Error{fmt::format("--detail sampled: windows of {} have fewer than {} units", with_separators(window),
+    return Error{fmt::format("--detail sampled: windows of {} have fewer than {} units", with_thousands(window),
                              kUnitsPerWindow),
                  fmt::format("-I {}i, or more; or --detail complete, which models all of it",
                              kUnitsPerWindow * units.first_period)};
@@ -296,9 +296,9 @@ std::string core_in_words(const RecordingConfig& config) {
 }
 
 std::string units_in_words(const UnitOptions& units) {
-  const std::string of = "units of " + with_separators(units.unit);
+  const std::string of = "units of " + with_thousands(units.unit);
   if (units.complete == 0) return of + " instructions";
-  return "the first " + with_separators(units.complete) + " instructions, then " + of;
+  return "the first " + with_thousands(units.complete) + " instructions, then " + of;
 }
 
 std::string share_in_words(const session::UnitSums& done) {

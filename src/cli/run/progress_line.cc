@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/units.h"
 #include "cli/command/say.h"
 #include "cli/command/terminal.h"
 #include "cli/values/estimate.h"
@@ -57,7 +58,7 @@ std::string progress_text(const Progress& progress) {
     }
   }
   if (progress.samples != 0) {
-    text += separator + with_separators(progress.samples) + " samples, " + byte_size(progress.bytes);
+    text += separator + with_thousands(progress.samples) + " samples, " + byte_size(progress.bytes);
   }
   return text;
 }

@@ -42,22 +42,6 @@ std::string interval_head(bool threads) {
                      threads ? fmt::format("{:>16}-{:<8} ", "comm", "pid") : "", "counts");
 }
 
-/// seconds  since the beginning, at the end of the interval
-/// report   of the interval alone: one run
-std::string interval_page(double seconds, const StatReport& report, bool colour) {
-  return behind_time(seconds, " ", stat_rows(report, colour));
-}
-
-std::string interval_columns(double seconds, const StatReport& report, const std::string& separator) {
-  return behind_time(seconds, separator, stat_columns(report, separator));
-}
-
-std::string interval_json(double seconds, const StatReport& report) {
-  return with_each_line(stat_json(report), [&](std::string_view line) {
-    return fmt::format("{{\"interval\" : {:.9f}, {}", seconds, line.substr(1));
-  });
-}
-
 using profile::ValueClass;
 
 /// perf's usual ones, as far as there can be any.
@@ -129,14 +113,20 @@ void add_counts(const PerfCounts& counts, StatReport& report) {
   }
 }
 
+/// begin  since the beginning; afterwards of the next interval
 std::string printed_interval(const StatOptions& options, const PerfCounts& counts, double& begin, int descriptor) {
   StatReport interval = options.report;
   add_counts(counts, interval);
   interval.runs.front().elapsed = counts.elapsed_seconds - begin;
   begin = counts.elapsed_seconds;
-  if (options.json) return interval_json(counts.elapsed_seconds, interval);
-  if (!options.separator.empty()) return interval_columns(counts.elapsed_seconds, interval, options.separator);
-  return interval_page(counts.elapsed_seconds, interval, use_colour(options.colour_choice, descriptor));
+  if (options.json) {
+    return with_each_line(stat_json(interval), [&](std::string_view line) {
+      return fmt::format("{{\"interval\" : {:.9f}, {}", begin, line.substr(1));
+    });
+  }
+  if (!options.separator.empty())
+    return behind_time(begin, options.separator, stat_columns(interval, options.separator));
+  return behind_time(begin, " ", stat_rows(interval, use_colour(options.colour_choice, descriptor)));
 }
 
 std::string printed(const StatOptions& options, int descriptor) {

@@ -5,6 +5,7 @@
 
 #include "arch/metrics/metric.h"
 #include "base/items.h"
+#include "cli/command/words.h"
 #include "cli/events/pfm_names.h"
 #include "events/nearest_names.h"
 
@@ -81,12 +82,9 @@ Error no_metric(std::string_view name, const arch::CpuModel& model) {
   });
   const std::string what = "-M " + std::string(name) + ": ";
   if (known) return Error{what + std::string(model.name) + " has no events for it", "take another CPU model"};
-  std::string nearest;
-  for (const std::string& near : session::nearest_names(name, all_names(model), 3)) {
-    nearest += (nearest.empty() ? "nearest: " : ", ") + near;
-  }
+  const std::string nearest = joined(session::nearest_names(name, all_names(model), 3), ", ");
   return Error{what + "no such metric or group of metrics",
-               (nearest.empty() ? "" : nearest + "; ") + "zeroskid list metrics shows them"};
+               (nearest.empty() ? "" : "nearest: " + nearest + "; ") + "zeroskid list metrics shows them"};
 }
 
 /// All rows of `model` that go by `name`, which is a metric's, a group's or "all".

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/command/arguments.h"
+#include "cli/command/option_table.h"
 #include "cli/command/output.h"
 #include "cli/command/terminal.h"
 #include "cli/perf_events/back_end.h"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "cli/command/say.h"
+#include "base/units.h"
 #include "report/text/json.h"
 
 namespace zs::cli {
@@ -196,21 +196,12 @@ std::string remark(const StatReport& report, const Row& row) {
 /// "     1,234,567      instructions                     "
 std::string count_text(const StatReport& report, const Row& row) {
   const StatEvent& event = report.events[row.event];
-  std::string number = with_separators(static_cast<std::uint64_t>(std::llround(row.value.mean)));
+  std::string number = with_thousands(static_cast<std::uint64_t>(std::llround(row.value.mean)));
   if (event.milliseconds) number = print("%.2f", row.value.mean / kNsPerMs);
   if (!is_counted(event)) number = "<not modelled>";
   if (!row.estimate.has_number()) number = "too few";
   if (never_ran(report, row)) number = "<not counted>";
   return print("%18s %-4s ", number.c_str(), event.milliseconds ? "msec" : "") + padded(event.name, 32) + " ";
-}
-
-/// What stands behind a row's count.
-std::vector<const StatMetric*> metrics_behind(const StatReport& report, const Row& row) {
-  std::vector<const StatMetric*> metrics;
-  for (const StatMetric& metric : report.metrics) {
-    if (metric.event == row.event) metrics.push_back(&metric);
-  }
-  return metrics;
 }
 
 /// "#    1.250  insn per cycle"; with its class, if that is not the count's, and its interval.
@@ -234,7 +225,7 @@ MetricCells metric_cells(const StatReport& report, const std::vector<Row>& rows)
   MetricCells cells;
   for (const Row& row : rows) {
     std::vector<std::string>& here = cells.by_row.emplace_back();
-    for (const StatMetric* const metric : metrics_behind(report, row)) {
+    for (const StatMetric* const metric : metrics_behind(report.metrics, row.event)) {
       here.push_back(metric_cell(report, row, *metric));
       cells.width = std::max(cells.width, here.back().size());
     }
@@ -392,7 +383,7 @@ std::string stat_columns(const StatReport& report, const std::string& separator)
     const RunTime time = run_time_of(report, row);
     columns.push_back(std::to_string(time.ns));
     columns.push_back(time.percent);
-    const std::vector<const StatMetric*> metrics = metrics_behind(report, row);
+    const std::vector<const StatMetric*> metrics = metrics_behind(report.metrics, row.event);
     const MetricColumns first = metrics.empty() ? MetricColumns{} : metric_columns(row, *metrics.front());
     out += line_of(columns, first, our_columns(report, row, &event, first), separator);
     std::fill(columns.begin() + (row.thread != nullptr ? 1 : 0), columns.end(), "");
@@ -418,7 +409,7 @@ std::string stat_json(const StatReport& report) {
            "\", \"event\" : " + json_text(event.name) + ", ";
     if (report.runs.size() > 1) out += print("\"variance\" : %.2f, ", number ? row.value.percent() : 0.0);
     out += "\"event-runtime\" : " + std::to_string(time.ns) + ", \"pcnt-running\" : " + time.percent + ", ";
-    const std::vector<const StatMetric*> metrics = metrics_behind(report, row);
+    const std::vector<const StatMetric*> metrics = metrics_behind(report.metrics, row.event);
     out += metrics.empty() ? "\"metric-value\" : 0.000000, \"metric-unit\" : \"\"" : metric_json(row, *metrics.front());
     out += ", " + class_json(report, row) + "}\n";
     for (std::size_t i = 1; i < metrics.size(); ++i) {

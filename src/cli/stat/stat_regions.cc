@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "cli/command/say.h"
+#include "base/units.h"
 #include "cli/stat/window_rows.h"
 #include "report/text/json.h"
 
@@ -29,7 +29,7 @@ void add(RegionTotals& sum, const session::Region& more, std::size_t estimated) 
 }
 
 std::string plural(std::uint64_t count, const char* one, const char* many) {
-  return with_separators(count) + " " + (count == 1 ? one : many);
+  return with_thousands(count) + " " + (count == 1 ? one : many);
 }
 
 /// What a region counted, by column.
@@ -124,7 +124,7 @@ std::string remark(const RegionCounts& counts, ValueClass value_class, const Est
 
 std::string with_hundredths(double number) {
   const auto hundredths = static_cast<std::uint64_t>(std::llround(number * 100));
-  return fmt::format("{}.{:02}", with_separators(hundredths / 100), hundredths % 100);
+  return fmt::format("{}.{:02}", with_thousands(hundredths / 100), hundredths % 100);
 }
 
 std::string page_row(const RegionTotals& region, const RegionCounts& counts, const RegionColumns& columns,
@@ -137,9 +137,9 @@ std::string page_row(const RegionTotals& region, const RegionCounts& counts, con
   const bool extremes = counts.has_extremes(column), number = sum.has_number();
   return fmt::format(
       "{:>18} {:>16} {:>19} {:>16} {:32} # {}\n",
-      number ? with_separators(static_cast<std::uint64_t>(std::llround(sum.value))) : "too few",
-      extremes ? with_separators(region.least[event]) : "", number ? with_hundredths(counts.mean(sum)) : "",
-      extremes ? with_separators(region.most[event]) : "", shown.name, remark(counts, shown.number_class, sum, false));
+      number ? with_thousands(static_cast<std::uint64_t>(std::llround(sum.value))) : "too few",
+      extremes ? with_thousands(region.least[event]) : "", number ? with_hundredths(counts.mean(sum)) : "",
+      extremes ? with_thousands(region.most[event]) : "", shown.name, remark(counts, shown.number_class, sum, false));
 }
 
 std::string page_row(const RegionCounts& counts, const StatMetric& metric) {

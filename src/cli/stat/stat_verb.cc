@@ -13,7 +13,7 @@
 #include "cli/command/terminal.h"
 #include "cli/command/verb.h"
 #include "cli/command/words.h"
-#include "cli/costs/cost_line.h"
+#include "cli/costs/costs.h"
 #include "cli/run/detail_choice.h"
 #include "cli/run/follow_filter.h"
 #include "cli/run/progress_line.h"

@@ -153,14 +153,6 @@ WindowPage::WindowPage(WindowFormat format, profile::WindowTable table, std::vec
   }
 }
 
-std::vector<const StatMetric*> WindowPage::metrics_behind(std::size_t event) const {
-  std::vector<const StatMetric*> metrics;
-  for (const StatMetric& metric : metrics_) {
-    if (metric.event == event) metrics.push_back(&metric);
-  }
-  return metrics;
-}
-
 std::string WindowPage::head() const {
   switch (format_) {
     case WindowFormat::Csv: return window_csv_head(table_);
@@ -270,7 +262,7 @@ std::string WindowPage::columns_row(const Row& row) const {
   for (std::size_t i = 0; i < table_.events.size(); ++i) {
     const profile::WindowEvent& event = table_.events[i];
     const bool number = event.value_class != ValueClass::NotModelled;
-    const std::vector<const StatMetric*> metrics = metrics_behind(i);
+    const std::vector<const StatMetric*> metrics = metrics_behind(metrics_, i);
     const Estimate count = row.event(i);
     const std::string shown = !number              ? "<not supported>"
                               : count.has_number() ? std::to_string(window.values[i])
@@ -294,7 +286,7 @@ std::string WindowPage::json_row(const Row& row) const {
   for (std::size_t i = 0; i < table_.events.size(); ++i) {
     const profile::WindowEvent& event = table_.events[i];
     const bool number = event.value_class != ValueClass::NotModelled;
-    const std::vector<const StatMetric*> metrics = metrics_behind(i);
+    const std::vector<const StatMetric*> metrics = metrics_behind(metrics_, i);
     report::Json where;
     where["interval"] = static_cast<double>(window.end) / static_cast<double>(session::kNominalInstructionsPerSecond);
     if (threads_) where["thread"] = thread_name(window);

@@ -40,8 +40,6 @@ class WindowPage {
                              const Estimate& count) const;
   std::string json_row(const Row& row) const;
 
-  std::vector<const StatMetric*> metrics_behind(std::size_t event) const;
-
   WindowFormat format_;
   profile::WindowTable table_;
   std::vector<std::size_t> widths_;  // of the events' columns on the page

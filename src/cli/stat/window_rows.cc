@@ -42,7 +42,6 @@ void WindowRows::add(const session::Window& window) {
   for (const std::size_t event : shape_.counted_as) {
     row.values.push_back(event == kNotCounted ? 0 : window.values[event]);
   }
-  ++rows_;
   if (shape_.estimated == 0) return row_(row, nullptr);
   session::UnitSums units(shape_.estimated);
   units.set_instructions(row.instructions());

@@ -13,7 +13,7 @@
 
 namespace zs::cli {
 
-class WindowRows final : public RecordingSink {
+class WindowRows {
  public:
   struct Shape {
     std::vector<std::string> closers;     // as WindowPlan has them
@@ -30,9 +30,7 @@ class WindowRows final : public RecordingSink {
   WindowRows(Shape shape, Row row, std::function<void(const profile::RegionSpan&)> span)
       : shape_(std::move(shape)), row_(std::move(row)), span_(std::move(span)) {}
 
-  void receive(session::Message&& message) override { look_at(message); }
   void look_at(const session::Message& message);
-  std::uint64_t rows() const { return rows_; }
 
  private:
   struct Thread {
@@ -50,7 +48,6 @@ class WindowRows final : public RecordingSink {
   Row row_;
   std::function<void(const profile::RegionSpan&)> span_;
   std::map<std::pair<std::int32_t, std::int32_t>, Thread> threads_;
-  std::uint64_t rows_ = 0;
   profile::Window shown_;  // the last row; kept for its memory, there may be a million a second
   std::uint64_t shown_ended_by_ = 0;
 };

@@ -8,7 +8,7 @@
 
 #include "arch/events/tables.h"
 #include "arch/metrics/metric.h"
-#include "cli/command/say.h"
+#include "base/units.h"
 #include "cli/events/pfm_names.h"
 #include "events/perf_names.h"
 #include "report/text/json.h"
@@ -179,7 +179,7 @@ std::string look_here_next(std::string_view node, const arch::CpuModel& model, c
 std::string topdown_page(const TopdownReport& report, const TopdownStyle& style) {
   std::string page =
       fmt::format("\n Top-down analysis of '{}': {} issue slots {}\n\n", report.program,
-                  with_separators(static_cast<std::uint64_t>(std::llround(report.slots.value))), slots_remark(report));
+                  with_thousands(static_cast<std::uint64_t>(std::llround(report.slots.value))), slots_remark(report));
   double sum = 0;
   for (const TopdownNode& node : report.nodes) {
     page += node_row(report, node, style);

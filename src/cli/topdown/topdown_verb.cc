@@ -16,7 +16,7 @@
 #include "cli/command/terminal.h"
 #include "cli/command/verb.h"
 #include "cli/command/words.h"
-#include "cli/costs/cost_line.h"
+#include "cli/costs/costs.h"
 #include "cli/events/event_selection.h"
 #include "cli/run/detail_choice.h"
 #include "cli/run/progress_line.h"

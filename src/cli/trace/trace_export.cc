@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/items.h"
+#include "base/units.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/output.h"
 #include "cli/command/say.h"
@@ -52,8 +53,8 @@ bool is_readable(const profile::Dso& dso) {
 bool write_branches(const TraceExport::File& file, const report::FileBranches& branches, bool quiet) {
   if (!write_file(file.path, row_of(file.format).text(branches))) return false;
   if (!quiet) {
-    say(with_separators(branches.taken) + " branches of " + branches.dso->path + ", at " +
-        with_separators(branches.branches.size()) + " places -> " + file.path);
+    say(with_thousands(branches.taken) + " branches of " + branches.dso->path + ", at " +
+        with_thousands(branches.branches.size()) + " places -> " + file.path);
   }
   return true;
 }

@@ -1,11 +1,12 @@
 // `zeroskid trace report`: the calls of a branch trace.
 #include <string>
 
+#include "base/units.h"
 #include "cli/command/command_line.h"
 #include "cli/command/exit_status.h"
-#include "cli/command/say.h"
 #include "cli/command/verb.h"
 #include "cli/report/recording_input.h"
+#include "report/text/class_text.h"
 #include "report/text/header_text.h"
 #include "report/trace/calls_text.h"
 
@@ -40,14 +41,6 @@ std::optional<int> parse(const Arguments& arguments, TraceReportOptions& options
   return parse_reader(line, arguments);
 }
 
-/// Which branches were recorded; "": all.
-std::string filter_of(const profile::PerfDataReader& reader) {
-  for (const profile::Note& note : reader.description().notes) {
-    if (note.key == "trace filter") return note.value;
-  }
-  return "";
-}
-
 int run_trace_report(const Arguments& arguments) {
   TraceReportOptions options;
   if (const auto done = parse(arguments, options)) return *done;
@@ -56,8 +49,8 @@ int run_trace_report(const Arguments& arguments) {
   const auto coloured = parse_page_colour(options.color);
   if (!coloured) return refuse("trace report", coloured.error());
   if (options.deepest > kDeepest)
-    return refuse("trace report", {"--max-stack is a number of levels up to " + with_separators(kDeepest) + ", not " +
-                                   with_separators(options.deepest)});
+    return refuse("trace report", {"--max-stack is a number of levels up to " + with_thousands(kDeepest) + ", not " +
+                                   with_thousands(options.deepest)});
   options.input.traces = profile::Traces::Pieces;
   const auto reader = open_recording(options.input);
   if (!reader) return kToolFailed;
@@ -70,9 +63,11 @@ int run_trace_report(const Arguments& arguments) {
   symbolizer.expect(*reader);
   report::TracedCalls calls(symbolizer, static_cast<std::uint32_t>(options.deepest));
   reader->for_each(profile::PerfDataReader::Order::Time, [&](const profile::Record& record) { calls.take(record); });
-  page.print(report::calls_text(
-      calls,
-      {.filter = filter_of(*reader), .percent_limit = *limit, .color = *coloured, .width = page_width(options.width)}));
+  const std::string* const filter = report::find_note(*reader, "trace filter");  // null: all branches
+  page.print(report::calls_text(calls, {.filter = filter != nullptr ? *filter : "",
+                                        .percent_limit = *limit,
+                                        .color = *coloured,
+                                        .width = page_width(options.width)}));
   say_remarks(page, symbolizer);
   return page.status();
 }

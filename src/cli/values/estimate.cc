@@ -6,7 +6,7 @@
 #include <cmath>
 #include <span>
 
-#include "cli/command/say.h"
+#include "base/units.h"
 
 namespace zs::cli {
 namespace {
@@ -85,7 +85,7 @@ std::string times(double count) { return count == 1 ? "once" : fmt::format("{:.0
 
 /// "9,000" of a count, "0.012" of a rate.
 std::string at_most(double number) {
-  return number >= 100 ? with_separators(static_cast<std::uint64_t>(number)) : fmt::format("{:.2g}", number);
+  return number >= 100 ? with_thousands(static_cast<std::uint64_t>(number)) : fmt::format("{:.2g}", number);
 }
 
 /// columns  that `formula` reads
@@ -142,11 +142,14 @@ Estimate estimate_of(const Counted& counted, const StatMetric& metric) {
 }
 
 void put_metric(const StatMetric& metric, const Estimate& value, profile::ValueClass value_class, report::Json& line) {
-  constexpr double kPercent = 100;
-  put_metric(metric, value.has_number() ? value.value : std::nan(""), line);
+  const double scale = metric.counted.metric().is_share() ? 100 : 1;
+  line["metric-value"] = nullptr;
+  if (metric.has_number() && value.has_number() && std::isfinite(value.value))
+    line["metric-value"] = scale * value.value;
+  line["metric-unit"] = metric_unit(metric);
   line["metric-class"] = name_of(value_class);
-  if (value.half_width)
-    line["metric-half-width"] = (metric.counted.metric().is_share() ? kPercent : 1) * *value.half_width;
+  if (!metric.lacks.empty()) line["metric-lacks"] = metric.lacks;
+  if (value.half_width) line["metric-half-width"] = scale * *value.half_width;
 }
 
 bool is_estimated(const UnitSums* units) { return units != nullptr && units->events() != 0 && !units->all_complete(); }

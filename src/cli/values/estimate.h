@@ -46,7 +46,8 @@ Estimate estimate_of(const Counted& counted, std::size_t column);
 /// Of a metric; not a number where an event of it has none.
 Estimate estimate_of(const Counted& counted, const StatMetric& metric);
 
-/// As put_metric of a number, with the class that it has and half of its interval; null where there are too few.
+/// perf's two keys of a JSON object, and ours: the metric's class, what it lacks, and half of its interval. The value
+/// is null where there is none.
 void put_metric(const StatMetric& metric, const Estimate& value, profile::ValueClass value_class, report::Json& line);
 
 /// Whether something stands for more than itself: units were taken, and they are not all there was.

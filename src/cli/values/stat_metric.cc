@@ -9,6 +9,14 @@
 
 namespace zs::cli {
 
+std::vector<const StatMetric*> metrics_behind(const std::vector<StatMetric>& metrics, std::size_t event) {
+  std::vector<const StatMetric*> behind;
+  for (const StatMetric& metric : metrics) {
+    if (metric.event == event) behind.push_back(&metric);
+  }
+  return behind;
+}
+
 std::string metric_text(const StatMetric& metric, double value) {
   if (!metric.has_number()) return "<not modelled>";
   if (!std::isfinite(value)) return "";  // a share of nothing is no number
@@ -25,15 +33,6 @@ std::string metric_unit(const StatMetric& metric) {
   const bool scaled =
       metric.counted.metric().is_share() && arch::names_metric(metric.name());  // perf's own rates name no scale
   return (scaled ? "%  " : "") + std::string(metric.name());
-}
-
-void put_metric(const StatMetric& metric, double value, report::Json& line) {
-  const bool number = metric.has_number() && std::isfinite(value);
-  line["metric-value"] = nullptr;
-  if (number) line["metric-value"] = metric.counted.metric().is_share() ? 100 * value : value;
-  line["metric-unit"] = metric_unit(metric);
-  line["metric-class"] = name_of(metric.value_class);
-  if (!metric.lacks.empty()) line["metric-lacks"] = metric.lacks;
 }
 
 }  // namespace zs::cli

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "profile/windows/counted_metric.h"
 #include "profile/windows/window_table.h"
@@ -22,14 +23,14 @@ struct StatMetric {
   bool has_number() const { return value_class != profile::ValueClass::NotModelled; }
 };
 
+/// Those that are printed behind the event.
+std::vector<const StatMetric*> metrics_behind(const std::vector<StatMetric>& metrics, std::size_t event);
+
 /// Its value for people: "1.250", "4.10%"; "nan" as perf has it, "<not modelled>".
 std::string metric_text(const StatMetric& metric, double value);
 /// For programs: "1.250000", a share in percent; "nan"; "" where there is none.
 std::string metric_number(const StatMetric& metric, double value);
 /// "IPC", "%  Frontend_Bound": its name with its scale, where perf prints units.
 std::string metric_unit(const StatMetric& metric);
-/// perf's two keys of a JSON object, and ours: the metric's class, and what it lacks. The value is null where there is
-/// none.
-void put_metric(const StatMetric& metric, double value, report::Json& line);
 
 }  // namespace zs::cli

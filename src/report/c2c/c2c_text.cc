@@ -109,14 +109,12 @@ std::string shared_information(const AccessCounts& shared, std::uint64_t lines) 
 struct OrderWords {
   std::string_view sentence, column, kind, total, local, remote;
 };
-OrderWords order_words_of(HitmKind order) {
-  switch (order) {
-    case HitmKind::Total: break;
-    case HitmKind::Local: return {"Local HITMs", "Lcl", "Hitm", "Hitm", "LclHitm", "RmtHitm"};
-    case HitmKind::Remote: return {"Remote HITMs", "Rmt", "Hitm", "Hitm", "LclHitm", "RmtHitm"};
-    case HitmKind::Peer: return {"Peer Snoop", "Peer", "Peer", "Snoop", "Local", "Remote"};
-  }
-  return {"Total HITMs", "Tot", "Hitm", "Hitm", "LclHitm", "RmtHitm"};
+const OrderWords& order_words_of(HitmKind order) {
+  static constexpr OrderWords kWords[] = {{"Total HITMs", "Tot", "Hitm", "Hitm", "LclHitm", "RmtHitm"},
+                                          {"Local HITMs", "Lcl", "Hitm", "Hitm", "LclHitm", "RmtHitm"},
+                                          {"Remote HITMs", "Rmt", "Hitm", "Hitm", "LclHitm", "RmtHitm"},
+                                          {"Peer Snoop", "Peer", "Peer", "Snoop", "Local", "Remote"}};
+  return kWords[static_cast<std::size_t>(order)];
 }
 
 /// What ranks lines, of another core here and of another processor.
@@ -140,7 +138,7 @@ std::string percent(std::uint64_t part, std::uint64_t whole) { return fmt::forma
 
 std::string line_table(const CacheLines& lines, const std::vector<std::size_t>& shown, std::uint64_t hitm,
                        HitmKind order) {
-  const OrderWords words = order_words_of(order);
+  const OrderWords& words = order_words_of(order);
   std::string text = title("Shared Data Cache Line Table");
   text += fmt::format(
       "#\n"

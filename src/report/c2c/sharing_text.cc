@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 
+#include "base/units.h"
+
 namespace zs::report {
 namespace {
 
@@ -61,19 +63,19 @@ std::string uses_text(const SharedLine& line) {
     const uarch::LineUse& use = uses[i];
     const SharedField& field = line.fields[line.field_of_use[i]];
     text += fmt::format("    {:<{}}  {:>5}  {:>8}  {:>10}  {:>10}  {:>10}  {:>8}  {:>12}  {}{}\n", field.name(), width,
-                        bytes_text(line, field), tid_of(line, use.thread), with_commas(use.reads() ? use.accesses : 0),
-                        with_commas(use.writes() ? use.accesses : 0), with_commas(use.hand_overs),
-                        with_commas(use.hitm), with_commas(use.waited), line.instructions[i],
-                        (use.access & uarch::kLocks) != 0 ? " (locked)" : "");
+                        bytes_text(line, field), tid_of(line, use.thread),
+                        with_thousands(use.reads() ? use.accesses : 0), with_thousands(use.writes() ? use.accesses : 0),
+                        with_thousands(use.hand_overs), with_thousands(use.hitm), with_thousands(use.waited),
+                        line.instructions[i], (use.access & uarch::kLocks) != 0 ? " (locked)" : "");
   }
   if (left != 0) text += fmt::format("    and {} more with fewer hand-overs\n", left);
   return text;
 }
 
 std::string outcome_text(const SharedLine& line, const SharingFix& fix) {
-  return fmt::format("{}: hand-overs {} -> {}, HITM {} -> {}, +{} bytes\n", fix.text, with_commas(line.log->hand_overs),
-                     with_commas(fix.left.hand_overs), with_commas(line.log->hitm), with_commas(fix.left.hitm),
-                     with_commas(fix.bytes));
+  return fmt::format("{}: hand-overs {} -> {}, HITM {} -> {}, +{} bytes\n", fix.text,
+                     with_thousands(line.log->hand_overs), with_thousands(fix.left.hand_overs),
+                     with_thousands(line.log->hitm), with_thousands(fix.left.hitm), with_thousands(fix.bytes));
 }
 
 std::string fix_text(const SharedLine& line) {
@@ -90,9 +92,9 @@ std::string fix_text(const SharedLine& line) {
 }
 
 std::string log_text(const uarch::LineLog& log) {
-  if (log.stints_left_out == 0) return fmt::format("log in full, {} stints", with_commas(log.stints.size()));
-  return fmt::format("log of the first {} stints of {}, the rest in sums", with_commas(log.stints.size()),
-                     with_commas(log.stints.size() + log.stints_left_out));
+  if (log.stints_left_out == 0) return fmt::format("log in full, {} stints", with_thousands(log.stints.size()));
+  return fmt::format("log of the first {} stints of {}, the rest in sums", with_thousands(log.stints.size()),
+                     with_thousands(log.stints.size() + log.stints_left_out));
 }
 
 std::string line_text(const SharedLine& line, std::size_t number) {
@@ -101,27 +103,38 @@ std::string line_text(const SharedLine& line, std::size_t number) {
   std::string text =
       fmt::format("  Line {}  {:#x}  {}: {}\n", number, log.linear, line.objects(), word_of(line.sharing));
   text += fmt::format("    hand-overs {}: {} meant, {} not, {} unknown; HITM {}; {} cycles waited; {}\n",
-                      with_commas(log.hand_overs), with_commas(log.meant), with_commas(unmeant),
-                      with_commas(log.unknown), with_commas(log.hitm), with_commas(log.waited), log_text(log));
+                      with_thousands(log.hand_overs), with_thousands(log.meant), with_thousands(unmeant),
+                      with_thousands(log.unknown), with_thousands(log.hitm), with_thousands(log.waited), log_text(log));
   return text + map_text(line) + uses_text(line) + fix_text(line) + "\n";
+}
+
+/// "1,190 to 1,214"; one number where they agree.
+std::string range_of(const ObjectRange& object, std::uint64_t ObjectCounts::*count) {
+  const auto [least, most] = std::ranges::minmax(object.recordings, {}, count);
+  if (least.*count == most.*count) return with_thousands(least.*count);
+  return fmt::format("{} to {}", with_thousands(least.*count), with_thousands(most.*count));
+}
+
+/// "false sharing in 3"
+std::string kinds_of(const ObjectRange& object) {
+  std::map<Sharing, std::size_t> recordings;
+  std::size_t none = 0;
+  for (const ObjectCounts& one : object.recordings) {
+    for (const Sharing kind : one.kinds) ++recordings[kind];
+    none += one.kinds.empty() ? 1 : 0;
+  }
+  std::string text;
+  for (const auto& [kind, count] : recordings)
+    text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", word_of(kind), count);
+  return none == 0 ? text : fmt::format("{}, seldom handed over in {}", text, none);
 }
 
 }  // namespace
 
-std::string with_commas(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
-  return text;
-}
-
 std::string_view word_of(Sharing sharing) {
-  switch (sharing) {
-    case Sharing::True: return "true sharing";
-    case Sharing::False: return "false sharing";
-    case Sharing::Mixed: return "mixed: true and false sharing";
-    case Sharing::Once: break;
-  }
-  return "handed over once";
+  static constexpr std::string_view kWords[] = {"true sharing", "false sharing", "mixed: true and false sharing",
+                                                "handed over once"};
+  return kWords[static_cast<std::size_t>(sharing)];
 }
 
 std::string SharedLine::objects() const {
@@ -172,9 +185,19 @@ std::string sharing_text(const std::vector<SharedLine>& lines, const SharingStyl
   for (std::size_t number = 0; number < shown; ++number) text += line_text(lines[number], number);
   if (shown != lines.size())
     text += fmt::format("  and {} lines with fewer hand-overs, at most {} each; --show-all shows them\n",
-                        lines.size() - shown, with_commas(lines[shown].log->hand_overs));
+                        lines.size() - shown, with_thousands(lines[shown].log->hand_overs));
   if (style.left_out != 0)
-    text += fmt::format("  {} hand-overs were of other lines, each with few\n", with_commas(style.left_out));
+    text += fmt::format("  {} hand-overs were of other lines, each with few\n", with_thousands(style.left_out));
+  return text;
+}
+
+std::string range_text(const std::vector<ObjectRange>& objects, std::size_t recordings) {
+  std::string text = fmt::format("# Over {} recordings, least to most; all lines of an object together\n", recordings);
+  text += fmt::format("    {:>20}  {:>20}  Object\n", "Hand-overs", "HITM");
+  for (const ObjectRange& object : objects) {
+    text += fmt::format("    {:>20}  {:>20}  {}: {}\n", range_of(object, &ObjectCounts::hand_overs),
+                        range_of(object, &ObjectCounts::hitm), object.name, kinds_of(object));
+  }
   return text;
 }
 

@@ -12,8 +12,6 @@
 
 namespace zs::report {
 
-/// 1234567 -> "1,234,567".
-std::string with_commas(std::uint64_t number);
 /// "false sharing"
 std::string_view word_of(Sharing sharing);
 
@@ -28,5 +26,18 @@ std::string no_sharing_text(const profile::AccessCounts& samples);
 
 /// lines  those with the most hand-overs first
 std::string sharing_text(const std::vector<SharedLine>& lines, const SharingStyle& style);
+
+// Over several recordings of a program: the least and the most that each object's lines changed hands.
+
+struct ObjectCounts {
+  std::uint64_t hand_overs = 0, hitm = 0;
+  std::vector<Sharing> kinds;  // empty: none of its lines changed hands often
+};
+struct ObjectRange {
+  std::string name;
+  std::vector<ObjectCounts> recordings;
+};
+
+std::string range_text(const std::vector<ObjectRange>& objects, std::size_t recordings);
 
 }  // namespace zs::report

@@ -1,13 +1,10 @@
-#include "report/plot/plot_html.h"
-
 #include <fmt/format.h>
 
 #include <string>
 #include <string_view>
 
 #include "base/units.h"
-#include "report/plot/plot_svg.h"
-#include "report/plot/plot_text.h"
+#include "report/plot/drawn_plot.h"
 #include "report/text/json.h"
 #include "report/text/markup.h"
 

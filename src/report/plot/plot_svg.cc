@@ -1,11 +1,10 @@
-#include "report/plot/plot_svg.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
 
 #include "base/units.h"
+#include "report/plot/drawn_plot.h"
 #include "report/text/markup.h"
 
 namespace zs::report {

@@ -3,10 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/plot/drawn_plot.h"
 #include "report/plot/plot_figure.h"
-#include "report/plot/plot_html.h"
-#include "report/plot/plot_svg.h"
-#include "report/plot/plot_text.h"
 
 namespace zs::report {
 namespace {

@@ -1,5 +1,3 @@
-#include "report/plot/plot_text.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "report/plot/drawn_plot.h"
 
 namespace zs::report {
 namespace {

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "report/text/color.h"
 #include "report/text/fit.h"
 #include "report/text/percent.h"
 #include "report/text/source_bar.h"

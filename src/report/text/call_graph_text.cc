@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "report/text/color.h"
 #include "report/text/fit.h"
 #include "report/text/percent.h"
 

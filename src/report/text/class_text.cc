@@ -13,19 +13,15 @@
 namespace zs::report {
 namespace {
 
-const std::string* find(const std::vector<profile::Note>& notes, const std::string& key) {
-  const auto at = std::find_if(notes.begin(), notes.end(), [&](const profile::Note& one) { return one.key == key; });
+const std::string* find(const std::vector<profile::Note>& notes, std::string_view key) {
+  const auto at = std::ranges::find(notes, key, &profile::Note::key);
   return at != notes.end() ? &at->value : nullptr;
-}
-
-const std::string* note(const profile::PerfDataReader& reader, const std::string& key) {
-  return find(reader.description().notes, key);
 }
 
 /// Where the samples of an estimate were taken. A recording that was cut short does not say how much of the run that
 /// was.
 std::string detail_text(const profile::PerfDataReader& reader) {
-  const std::string* const units = note(reader, "units");
+  const std::string* const units = find_note(reader, "units");
   const std::string* const share = find(reader.summary().notes, "in detail");
   return fmt::format("# In detail: {}{}{}\n", share != nullptr ? *share : "",
                      share != nullptr && units != nullptr ? ": " : "", units != nullptr ? *units : "");
@@ -33,11 +29,16 @@ std::string detail_text(const profile::PerfDataReader& reader) {
 
 }  // namespace
 
+const std::string* find_note(const profile::PerfDataReader& reader, std::string_view key) {
+  return find(reader.description().notes, key);
+}
+
 std::string class_text(const profile::PerfDataReader& reader, const profile::PerfDataReader::Event& event,
                        std::size_t width) {
-  const std::string* const noted = note(reader, "class of " + (event.traced_as.empty() ? event.name : event.traced_as));
+  const std::string* const noted =
+      find_note(reader, "class of " + (event.traced_as.empty() ? event.name : event.traced_as));
   if (noted == nullptr) return "";
-  const std::string* const model = note(reader, "CPU model");
+  const std::string* const model = find_note(reader, "CPU model");
   const std::string* const share = find(reader.summary().notes, "in detail");
   const bool all = *noted == "estimated" && share != nullptr && *share == profile::kAllInDetail;
   const std::string kind = all ? "modelled" : *noted;

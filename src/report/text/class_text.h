@@ -4,11 +4,15 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "profile/aggregate/aggregate.h"
 #include "profile/perf_data/perf_data_reader.h"
 
 namespace zs::report {
+
+/// What the recording notes of itself under that key; null where it does not.
+const std::string* find_note(const profile::PerfDataReader& reader, std::string_view key);
 
 /// "# Class: modelled by skylake-server@1\n", of an estimate also where its samples were taken; "" if the recording
 /// does not say.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "report/text/color.h"
 #include "report/text/fit.h"
 #include "report/text/percent.h"
 

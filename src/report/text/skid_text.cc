@@ -71,13 +71,10 @@ std::string histogram(const std::map<Distance, std::uint64_t>& distances, std::s
   return text;
 }
 
-std::string cause_text(arch::SkidCause cause) {
-  switch (cause) {
-    case arch::SkidCause::None: return "none, the instruction itself is shown";
-    case arch::SkidCause::Interrupt: return "the interrupt came late";
-    case arch::SkidCause::Arming: return "the overflow armed, and a later event was recorded";
-  }
-  return "";
+std::string_view cause_text(arch::SkidCause cause) {
+  static constexpr std::string_view kTexts[] = {"none, the instruction itself is shown", "the interrupt came late",
+                                                "the overflow armed, and a later event was recorded"};
+  return kTexts[static_cast<std::size_t>(cause)];
 }
 
 std::string functions_text(const SkidCounts& counts, std::size_t width) {
@@ -151,10 +148,7 @@ std::string skid_histogram(const SkidCounts& counts, std::size_t width) {
 Result<std::string> skid_text(const PerfDataReader& reader, profile::Symbolizer& symbolizer, std::size_t width) {
   const auto counts = skid_counts(reader, symbolizer);
   if (!counts) return counts.error();
-  std::string how = "not said";
-  for (const profile::Note& note : reader.description().notes) {
-    if (note.key == "skid") how = note.value;
-  }
+  const std::string* const how = find_note(reader, "skid");
   std::string text;
   for (std::size_t i = 0; i < counts->size(); ++i) {
     const SkidCounts& of_event = (*counts)[i];
@@ -162,7 +156,7 @@ Result<std::string> skid_text(const PerfDataReader& reader, profile::Symbolizer&
     const PerfDataReader::Event& event = reader.events()[i];
     text += fmt::format("# Samples: {} of event '{}'\n", of_event.samples, event.name);
     text += class_text(reader, event, width);
-    text += folded(fmt::format("# Skid: {}\n", how), width);
+    text += folded(fmt::format("# Skid: {}\n", how != nullptr ? *how : "not said"), width);
     text += "# Which instruction made the counter overflow: exact\n#\n";
     text += skid_histogram(of_event, width) + "#\n" + functions_text(of_event, width) + "\n\n";
   }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "profile/types/field_order.h"
-#include "report/text/color.h"
 #include "report/text/fit.h"
 #include "report/text/percent.h"
 #include "report/text/source_bar.h"

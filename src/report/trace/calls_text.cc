@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/units.h"
-#include "report/text/color.h"
 #include "report/text/fit.h"
 #include "report/text/percent.h"
 
