@@ -14,12 +14,12 @@
 
 namespace zs::engine {
 
-void AwaitedMemory::note_call(long number, const long (&a)[6], long result) {
-  if (number != SYS_ioctl || result != 0 || static_cast<unsigned>(a[1]) != UFFDIO_REGISTER) return;
-  const auto given = read_guest_value<uffdio_register>(static_cast<std::uint64_t>(a[2]));
+void AwaitedMemory::note_call(const CallArguments& made, long result) {
+  if (made.number != SYS_ioctl || result != 0 || static_cast<unsigned>(made.a[1]) != UFFDIO_REGISTER) return;
+  const auto given = read_guest_value<uffdio_register>(made.u(2));
   if (!given) return;
   awaited_.push_back({given->range.start, given->range.start + given->range.len});
-  if (std::ranges::find(descriptors_, a[0]) == descriptors_.end()) descriptors_.push_back(a[0]);
+  if (std::ranges::find(descriptors_, made.a[0]) == descriptors_.end()) descriptors_.push_back(made.a[0]);
   run_.lock.look_for_waits_of_memory();
 }
 
@@ -38,15 +38,15 @@ void AwaitedMemory::touch_without_lock(AddressRange range, bool write) {
   turns_.come_back(thread);
 }
 
-long AwaitedMemory::read_again(long number, const long (&a)[6], long result) const {
-  if (result != -EAGAIN || std::ranges::find(descriptors_, a[0]) == descriptors_.end()) return result;
+long AwaitedMemory::read_again(const CallArguments& made, long result) const {
+  if (result != -EAGAIN || std::ranges::find(descriptors_, made.a[0]) == descriptors_.end()) return result;
   // It runs a few instructions until then, if it has a processor. Who touches memory of another descriptor does so for
   // longer.
   constexpr timespec kShort{.tv_sec = 0, .tv_nsec = 200'000};
   constexpr int kTimes = 100;
   for (int i = 0; i < kTimes && result == -EAGAIN && touching_.load() != 0; ++i) {
     raw_syscall(SYS_nanosleep, &kShort, nullptr);
-    result = raw_syscall(number, a[0], a[1], a[2]);
+    result = raw_syscall(made.number, made.a[0], made.a[1], made.a[2]);
   }
   return result;
 }
@@ -64,9 +64,9 @@ void AwaitedMemory::wait_for_operands() {
   }
 }
 
-void AwaitedMemory::wait_for_arguments(long number, const long (&a)[6]) {
-  if (awaited_.empty() || call_of(number).has(kOnlyNames)) return;
-  for (const long argument : a) {
+void AwaitedMemory::wait_for_arguments(const CallArguments& made) {
+  if (awaited_.empty() || call_of(made.number).has(kOnlyNames)) return;
+  for (const long argument : made.a) {
     const auto at = static_cast<std::uint64_t>(argument);
     if (contains(at)) touch_without_lock({at, at + 1}, false);
   }

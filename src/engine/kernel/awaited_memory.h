@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/account/accountant.h"
+#include "engine/kernel/call.h"
 #include "engine/kernel/thread_turns.h"
 #include "engine/memory/layout.h"
 #include "engine/run.h"
@@ -25,17 +26,17 @@ class AwaitedMemory {
       : run_(run), accountant_(accountant), turns_(turns) {}
 
   /// A system call of the program has ended; it may have registered memory.
-  void note_call(long number, const long (&a)[6], long result);
+  void note_call(const CallArguments& made, long result);
   bool any() const { return !awaited_.empty(); }
   bool contains(std::uint64_t address) const;
   /// Of the instruction that the running thread is in front of.
   void wait_for_operands();
   /// What the engine reads itself, for a call that it answers.
-  void wait_for_arguments(long number, const long (&a)[6]);
+  void wait_for_arguments(const CallArguments& made);
   /// A call with kReadsFaults of a descriptor that reports such faults has found none: `result`. Who was interrupted at
   /// one, of which another thread has heard by poll, is about to cause it again, and the read is made again then.
   /// Without the lock.
-  long read_again(long number, const long (&a)[6], long result) const;
+  long read_again(const CallArguments& made, long result) const;
   /// Back here when it is there, when a signal waits, or when touching it is a fault, which the instruction will have
   /// then.
   void touch_without_lock(AddressRange range, bool write);

@@ -43,7 +43,7 @@ class PipeWithText {
   /// Of a read that has found nothing.
   long read_again(const AwaitedMemory& awaited) const {
     char byte = 0;
-    return awaited.read_again(SYS_read, {ends_[0], reinterpret_cast<long>(&byte), 1, 0, 0, 0}, -EAGAIN);
+    return awaited.read_again({SYS_read, {ends_[0], reinterpret_cast<long>(&byte), 1, 0, 0, 0}}, -EAGAIN);
   }
 
  private:
@@ -79,7 +79,7 @@ class AwaitedMemoryTest : public RunTest {
     const uffdio_register asked{.range = {.start = page(first), .len = (end - first) * kPageSize},
                                 .mode = UFFDIO_REGISTER_MODE_MISSING,
                                 .ioctls = 0};
-    awaited().note_call(SYS_ioctl, {fd, static_cast<long>(UFFDIO_REGISTER), reinterpret_cast<long>(&asked), 0, 0, 0},
+    awaited().note_call({SYS_ioctl, {fd, static_cast<long>(UFFDIO_REGISTER), reinterpret_cast<long>(&asked), 0, 0, 0}},
                         result);
   }
   /// Which pages have been touched, a letter each.
@@ -114,9 +114,9 @@ TEST_F(AwaitedMemoryTest, IsNoneWhereTheKernelRefusesOrSomethingElseIsAsked) {
   note_registered(1, 3, -EINVAL);
   const uffdio_register asked{.range = {.start = page(1), .len = kPageSize}, .mode = 0, .ioctls = 0};
   const auto argument = reinterpret_cast<long>(&asked);
-  awaited().note_call(SYS_ioctl, {kSomeFd, static_cast<long>(UFFDIO_UNREGISTER), argument, 0, 0, 0}, 0);
-  awaited().note_call(SYS_fcntl, {kSomeFd, static_cast<long>(UFFDIO_REGISTER), argument, 0, 0, 0}, 0);
-  awaited().note_call(SYS_ioctl, {kSomeFd, static_cast<long>(UFFDIO_REGISTER), 8, 0, 0, 0}, 0);
+  awaited().note_call({SYS_ioctl, {kSomeFd, static_cast<long>(UFFDIO_UNREGISTER), argument, 0, 0, 0}}, 0);
+  awaited().note_call({SYS_fcntl, {kSomeFd, static_cast<long>(UFFDIO_REGISTER), argument, 0, 0, 0}}, 0);
+  awaited().note_call({SYS_ioctl, {kSomeFd, static_cast<long>(UFFDIO_REGISTER), 8, 0, 0, 0}}, 0);
   EXPECT_FALSE(awaited().any());
 }
 
@@ -171,13 +171,13 @@ TEST_F(AwaitedMemoryTest, NothingIsTouchedWhereASignalWaits) {
 
 TEST_F(AwaitedMemoryTest, ArgumentsOfACallAreTouchedUnlessTheyAreAddressesAlone) {
   const long arguments[6] = {1, static_cast<long>(page(1) + 100), static_cast<long>(page(5)), 0, 0, 0};
-  awaited().wait_for_arguments(SYS_write, arguments);
+  awaited().wait_for_arguments({SYS_write, arguments});
   EXPECT_EQ(touched(), "--------") << "nothing is awaited yet";
   note_registered(1, 3);
   for (const long number : {SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_brk, SYS_ioctl})
-    awaited().wait_for_arguments(number, arguments);
+    awaited().wait_for_arguments({number, arguments});
   EXPECT_EQ(touched(), "--------");
-  awaited().wait_for_arguments(SYS_write, arguments);
+  awaited().wait_for_arguments({SYS_write, arguments});
   EXPECT_EQ(touched(), "-t------");
 }
 
@@ -217,7 +217,7 @@ class AwaitedMemoryOfAThread : public AwaitedMemoryTest {
     EXPECT_EQ(ioctl(fd_, UFFDIO_COPY, &copy), 0);
   }
   long read_message(uffd_msg& message, long result) {
-    return awaited().read_again(SYS_read, {fd_, reinterpret_cast<long>(&message), sizeof message, 0, 0, 0}, result);
+    return awaited().read_again({SYS_read, {fd_, reinterpret_cast<long>(&message), sizeof message, 0, 0, 0}}, result);
   }
 
   int fd_ = -1;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/futex.h>
 #include <linux/input.h>
 #include <linux/io_uring.h>
 #include <linux/kcmp.h>
@@ -10,10 +11,13 @@
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 
 namespace zs::engine {
@@ -51,6 +55,24 @@ constexpr CallCommand kCommands[] = {
     {SYS_fcntl, F_SETLEASE, 0, kPointer3}, {SYS_fcntl, F_NOTIFY, 0, kPointer3},
     {SYS_fcntl, F_SETPIPE_SZ, 0, kPointer3}, {SYS_fcntl, F_ADD_SEALS, 0, kPointer3},
     {SYS_prctl, PR_SET_TIMERSLACK, 0, kPointer2},
+    // What libraries ask of a terminal, or of what may be one, and where others wait for nothing.
+    {SYS_ioctl, TCGETS, kQuick}, {SYS_ioctl, TIOCGWINSZ, kQuick}, {SYS_ioctl, FIONREAD, kQuick},
+    {SYS_ioctl, FIONBIO, kQuick}, {SYS_ioctl, FIOCLEX, kQuick}, {SYS_ioctl, FIONCLEX, kQuick},
+    {.number = SYS_ioctl, .command = TIOCGPGRP, .traits = kQuick, .told_id = {2, 0}},
+    {.number = SYS_ioctl, .command = TIOCGSID, .traits = kQuick, .told_id = {2, 0}},
+    {.number = SYS_fcntl, .command = F_GETLK, .told_id = {2, offsetof(struct flock, l_pid)}},
+    {.number = SYS_fcntl, .command = F_OFD_GETLK, .told_id = {2, offsetof(struct flock, l_pid)}},
+    {.number = SYS_fcntl, .command = F_SETLKW, .waits = Waits::Elsewhere},
+    {.number = SYS_fcntl, .command = F_OFD_SETLKW, .waits = Waits::Elsewhere},
+    {.number = SYS_getsockopt, .command = SO_PEERCRED, .told_id = {3, offsetof(ucred, pid)}},
+    {SYS_futex, FUTEX_WAKE, kQuick}, {SYS_futex, FUTEX_WAKE_BITSET, kQuick}, {SYS_futex, FUTEX_WAKE_OP, kQuick},
+    {SYS_futex, FUTEX_REQUEUE, kQuick}, {SYS_futex, FUTEX_CMP_REQUEUE, kQuick}, {SYS_futex, FUTEX_UNLOCK_PI, kQuick},
+    {SYS_futex, FUTEX_TRYLOCK_PI, kMayWait}, {SYS_futex, FUTEX_CMP_REQUEUE_PI, kMayWait},
+    {.number = SYS_futex, .command = FUTEX_WAIT, .traits = kMayWait, .waits = Waits::Elsewhere},
+    {.number = SYS_futex, .command = FUTEX_WAIT_BITSET, .traits = kMayWait, .waits = Waits::Elsewhere},
+    {.number = SYS_futex, .command = FUTEX_LOCK_PI, .traits = kMayWait, .waits = Waits::Elsewhere},
+    {.number = SYS_futex, .command = FUTEX_LOCK_PI2, .traits = kMayWait, .waits = Waits::Elsewhere},
+    {.number = SYS_futex, .command = FUTEX_WAIT_REQUEUE_PI, .traits = kMayWait, .waits = Waits::Elsewhere},
 };
 // clang-format on
 
@@ -66,11 +88,19 @@ bool says_that_it_takes_a_number(std::uint32_t command) {
 CallCommand command_of(const CallArguments& made) {
   const int at = call_of(made.number).command;
   if (at < 0) return {};
-  const auto command = static_cast<std::uint32_t>(made.a[at]);
+  const std::uint32_t mask = made.number == SYS_futex ? FUTEX_CMD_MASK : UINT32_MAX;
+  const auto command = static_cast<std::uint32_t>(made.a[at]) & mask;
   const auto* const row = std::ranges::find_if(
       kCommands, [&](const CallCommand& each) { return each.number == made.number && each.command == command; });
   if (row != std::end(kCommands)) return *row;
   return {.no_pointer = made.number == SYS_ioctl && says_that_it_takes_a_number(command) ? kPointer3 : 0U};
+}
+
+Waits waits_for(const CallArguments& made) {
+  const Call& call = call_of(made.number);
+  if (call.has(kOpens)) return S_ISFIFO(mode_of_opened(made)) ? Waits::Elsewhere : Waits::Never;
+  if (call.never_waits.is_set(made)) return Waits::Never;
+  return call.command < 0 || call.waits != Waits::Never ? call.waits : command_of(made).waits;
 }
 
 }  // namespace zs::engine

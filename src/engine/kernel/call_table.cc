@@ -3,10 +3,14 @@
 #include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <poll.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -69,7 +73,7 @@ constexpr Call kCalls[] = {
     {.number = 3, .name = "close", .traits = kQuick | kDescriptor1},
     {.number = 4, .name = "stat", .traits = kTellsStatus | kQuick, .path = 0, .written = {bytes(1, 144)}},
     {.number = 5, .name = "fstat", .traits = kTellsStatus | kQuick | kDescriptor1, .written = {bytes(1, 144)}},
-    {.number = 6, .name = "lstat", .traits = kTellsStatus | kQuick, .path = 0, .written = {bytes(1, 144)}},
+    {.number = 6, .name = "lstat", .traits = kTellsStatus | kQuick | kStaysAtLink, .path = 0, .written = {bytes(1, 144)}},
     {.number = 7, .name = "poll", .traits = kMayWait, .waits = Waits::Poll, .limit = {2, TimeUnit::Milliseconds, false, 0}, .written = {array(0, 1, 8)}, .descriptors = polled(0, 1)},
     {.number = 8, .name = "lseek", .traits = kQuick | kDescriptor1},
     {.number = 9, .name = "mmap", .handler = calls::mmap, .traits = kOnlyNames | kDescriptor5},
@@ -80,8 +84,8 @@ constexpr Call kCalls[] = {
     {.number = 14, .name = "rt_sigprocmask", .handler = calls::rt_sigprocmask, .traits = kPointer2 | kPointer3},
     {.number = 15, .name = "rt_sigreturn", .handler = calls::rt_sigreturn, .traits = kEndsImage},
     {.number = 16, .name = "ioctl", .handler = calls::ioctl, .traits = kOnlyNames | kDescriptor1, .command = 1, .written = {bytes(2, 4096)}},
-    {.number = 17, .name = "pread64", .handler = calls::read, .traits = kReadsFile | kDescriptor1, .written = {sized(1, 2)}},
-    {.number = 18, .name = "pwrite64", .traits = kWritesFile | kDescriptor1},
+    {.number = 17, .name = "pread64", .handler = calls::read, .traits = kReadsFile | kDescriptor1, .position = 3, .written = {sized(1, 2)}},
+    {.number = 18, .name = "pwrite64", .traits = kWritesFile | kDescriptor1, .position = 3},
     {.number = 19, .name = "readv", .handler = calls::read, .traits = kMayWait | kReadsFile | kDescriptor1 | kReadsFaults, .waits = Waits::Input, .written = {vectors(1, 2)}},
     {.number = 20, .name = "writev", .traits = kWritesFile | kDescriptor1 | kPointer2, .waits = Waits::Output, .read = vectors(1, 2)},
     {.number = 21, .name = "access", .traits = kQuick, .path = 0},
@@ -107,10 +111,10 @@ constexpr Call kCalls[] = {
     {.number = 41, .name = "socket", .traits = kQuick},
     {.number = 42, .name = "connect", .traits = kMayWait | kDescriptor1 | kPointer2, .waits = Waits::Elsewhere},
     {.number = 43, .name = "accept", .traits = kMayWait | kDescriptor1, .waits = Waits::Input, .written = {sized_at(1, 2), bytes(2, 4)}},
-    {.number = 44, .name = "sendto", .traits = kWritesFile | kDescriptor1 | kPointer2 | kPointer5, .waits = Waits::Output},
-    {.number = 45, .name = "recvfrom", .traits = kMayWait | kDescriptor1, .waits = Waits::Input, .written = {sized(1, 2), sized_at(4, 5), bytes(5, 4)}},
-    {.number = 46, .name = "sendmsg", .traits = kDescriptor1, .waits = Waits::Output, .descriptors = of_form(Found::Message, 1, 0), .read = message(1)},
-    {.number = 47, .name = "recvmsg", .traits = kMayWait | kDescriptor1, .waits = Waits::Input, .written = {message(1)}},
+    {.number = 44, .name = "sendto", .traits = kWritesFile | kDescriptor1 | kPointer2 | kPointer5, .waits = Waits::Output, .never_waits = {3, MSG_DONTWAIT}},
+    {.number = 45, .name = "recvfrom", .traits = kMayWait | kDescriptor1, .waits = Waits::Input, .never_waits = {3, MSG_DONTWAIT}, .written = {sized(1, 2), sized_at(4, 5), bytes(5, 4)}},
+    {.number = 46, .name = "sendmsg", .traits = kDescriptor1, .waits = Waits::Output, .never_waits = {2, MSG_DONTWAIT}, .descriptors = of_form(Found::Message, 1, 0), .read = message(1)},
+    {.number = 47, .name = "recvmsg", .traits = kMayWait | kDescriptor1, .waits = Waits::Input, .never_waits = {2, MSG_DONTWAIT}, .written = {message(1)}},
     {.number = 48, .name = "shutdown", .traits = kQuick | kDescriptor1},
     {.number = 49, .name = "bind", .traits = kQuick | kDescriptor1 | kPointer2},
     {.number = 50, .name = "listen", .traits = kQuick | kDescriptor1},
@@ -118,13 +122,13 @@ constexpr Call kCalls[] = {
     {.number = 52, .name = "getpeername", .traits = kQuick | kDescriptor1, .written = {sized_at(1, 2), bytes(2, 4)}},
     {.number = 53, .name = "socketpair", .traits = kQuick, .written = {bytes(3, 8)}},
     {.number = 54, .name = "setsockopt", .traits = kQuick | kDescriptor1 | kPointer4},
-    {.number = 55, .name = "getsockopt", .traits = kQuick | kDescriptor1, .written = {sized_at(3, 4), bytes(4, 4)}},
+    {.number = 55, .name = "getsockopt", .traits = kQuick | kDescriptor1, .command = 2, .written = {sized_at(3, 4), bytes(4, 4)}},
     {.number = 56, .name = "clone", .handler = calls::clone, .traits = kIdResult, .written = {bytes(2, 4), bytes(3, 4)}},
     {.number = 57, .name = "fork", .handler = calls::fork, .traits = kIdResult},
     {.number = 58, .name = "vfork", .handler = calls::vfork, .traits = kIdResult},
     {.number = 59, .name = "execve", .handler = calls::execve, .traits = kEndsImage | kPointer1 | kPointer2 | kPointer3},
     {.number = 60, .name = "exit", .handler = calls::exit, .traits = kEndsImage},
-    {.number = 61, .name = "wait4", .handler = calls::wait, .traits = kMayWait | kId1 | kIdResult, .waits = Waits::Child, .written = {bytes(1, 4), bytes(3, 144)}},
+    {.number = 61, .name = "wait4", .handler = calls::wait, .traits = kMayWait | kId1 | kIdResult, .usage = 3, .waits = Waits::Child, .never_waits = {2, WNOHANG}, .written = {bytes(1, 4), bytes(3, 144)}},
     {.number = 62, .name = "kill", .handler = calls::send_signal, .traits = kQuick | kId1},
     {.number = 63, .name = "uname", .handler = calls::uname, .traits = kQuick, .written = {bytes(0, 390)}},
     {.number = 64, .name = "semget", .traits = kQuick},
@@ -135,8 +139,8 @@ constexpr Call kCalls[] = {
     {.number = 69, .name = "msgsnd", .traits = kPointer2, .waits = Waits::Elsewhere},
     {.number = 70, .name = "msgrcv", .traits = kMayWait, .waits = Waits::Elsewhere, .written = {sized(1, 2, 8)}},
     {.number = 71, .name = "msgctl", .written = {bytes(2, 256)}},
-    {.number = 72, .name = "fcntl", .traits = kDescriptor1, .command = 1, .written = {bytes(2, 32)}},
-    {.number = 73, .name = "flock", .traits = kMayWait | kDescriptor1},
+    {.number = 72, .name = "fcntl", .traits = kDescriptor1 | kQuick, .command = 1, .written = {bytes(2, 32)}},
+    {.number = 73, .name = "flock", .traits = kMayWait | kDescriptor1, .waits = Waits::Elsewhere, .never_waits = {1, LOCK_NB}},
     {.number = 74, .name = "fsync", .traits = kDescriptor1},
     {.number = 75, .name = "fdatasync", .traits = kDescriptor1},
     {.number = 76, .name = "truncate", .traits = kQuick | kPointer1},
@@ -161,7 +165,7 @@ constexpr Call kCalls[] = {
     {.number = 95, .name = "umask", .traits = kQuick},
     {.number = 96, .name = "gettimeofday", .handler = calls::gettimeofday, .traits = kQuick, .written = {bytes(0, 16), bytes(1, 8)}},
     {.number = 97, .name = "getrlimit", .handler = calls::limits, .traits = kQuick, .written = {bytes(1, 16)}},
-    {.number = 98, .name = "getrusage", .traits = kQuick, .written = {bytes(1, 144)}},
+    {.number = 98, .name = "getrusage", .traits = kQuick, .usage = 1, .written = {bytes(1, 144)}},
     {.number = 99, .name = "sysinfo", .traits = kQuick, .written = {bytes(0, 112)}},
     {.number = 100, .name = "times", .handler = calls::times, .traits = kQuick, .written = {bytes(0, 32)}},
     {.number = 101, .name = "ptrace", .handler = calls::ptrace, .traits = kId2, .written = {bytes(3, 4096)}},
@@ -191,7 +195,7 @@ constexpr Call kCalls[] = {
     {.number = 125, .name = "capget", .traits = kQuick | kPointer1, .written = {bytes(1, 24)}},
     {.number = 126, .name = "capset", .traits = kQuick | kPointer1 | kPointer2},
     {.number = 127, .name = "rt_sigpending", .handler = calls::rt_sigpending, .traits = kQuick, .written = {bytes(0, 8)}},
-    {.number = 128, .name = "rt_sigtimedwait", .handler = calls::rt_sigtimedwait, .traits = kMayWait | kPointer1, .waits = Waits::Elsewhere, .limit = {2, TimeUnit::Timespec, false, -EAGAIN}, .written = {bytes(1, 128)}},
+    {.number = 128, .name = "rt_sigtimedwait", .handler = calls::rt_sigtimedwait, .traits = kMayWait | kPointer1, .told_id = {1, offsetof(siginfo_t, si_pid)}, .waits = Waits::Elsewhere, .limit = {2, TimeUnit::Timespec, false, -EAGAIN}, .written = {bytes(1, 128)}},
     {.number = 129, .name = "rt_sigqueueinfo", .handler = calls::send_signal, .traits = kQuick | kId1 | kPointer3},
     {.number = 130, .name = "rt_sigsuspend", .handler = calls::masked_wait, .traits = kMayWait | kPointer1, .waits = Waits::Suspend, .mask = {0, Masked::Direct}},
     {.number = 131, .name = "sigaltstack", .handler = calls::sigaltstack, .traits = kPointer1 | kPointer2},
@@ -252,7 +256,7 @@ constexpr Call kCalls[] = {
     {.number = 199, .name = "fremovexattr", .traits = kDescriptor1 | kPointer2},
     {.number = 200, .name = "tkill", .handler = calls::send_signal, .traits = kQuick | kId1},
     {.number = 201, .name = "time", .handler = calls::time, .traits = kQuick, .written = {bytes(0, 8)}},
-    {.number = 202, .name = "futex", .handler = calls::futex, .limit = {3, TimeUnit::Timespec, false, -ETIMEDOUT}, .written = {bytes(0, 4), bytes(4, 4)}},
+    {.number = 202, .name = "futex", .handler = calls::futex, .command = 1, .limit = {3, TimeUnit::Timespec, false, -ETIMEDOUT}, .written = {bytes(0, 4), bytes(4, 4)}},
     {.number = 203, .name = "sched_setaffinity", .handler = calls::sched_affinity, .traits = kQuick | kId1 | kPointer3},
     {.number = 204, .name = "sched_getaffinity", .handler = calls::sched_affinity, .traits = kQuick | kId1, .written = {sized(2, 1)}},
     {.number = 206, .name = "io_setup", .traits = kQuick, .written = {bytes(0, 8)}},
@@ -290,22 +294,22 @@ constexpr Call kCalls[] = {
     {.number = 244, .name = "mq_notify", .traits = kDescriptor1, .descriptors = field_of(1, 64, 8)},
     {.number = 245, .name = "mq_getsetattr", .traits = kQuick | kDescriptor1 | kPointer2, .written = {bytes(2, 64)}},
     {.number = 246, .name = "kexec_load", .traits = kPointer3},
-    {.number = 247, .name = "waitid", .handler = calls::wait, .traits = kMayWait, .command = 0, .waits = Waits::Child, .written = {bytes(2, 128), bytes(4, 144)}},
+    {.number = 247, .name = "waitid", .handler = calls::wait, .traits = kMayWait, .command = 0, .usage = 4, .told_id = {2, offsetof(siginfo_t, si_pid)}, .waits = Waits::Child, .never_waits = {3, WNOHANG}, .written = {bytes(2, 128), bytes(4, 144)}},
     {.number = 248, .name = "add_key", .traits = kPointer1 | kPointer2 | kPointer3},
     {.number = 249, .name = "request_key", .traits = kPointer1 | kPointer2 | kPointer3},
     {.number = 250, .name = "keyctl", .written = {sized(2, 3)}},
     {.number = 251, .name = "ioprio_set", .traits = kQuick | kId2},
     {.number = 252, .name = "ioprio_get", .traits = kQuick | kId2},
     {.number = 253, .name = "inotify_init", .traits = kQuick},
-    {.number = 254, .name = "inotify_add_watch", .traits = kQuick | kDescriptor1, .path = 1},
+    {.number = 254, .name = "inotify_add_watch", .traits = kQuick | kDescriptor1, .path = 1, .stays_at_link = {2, IN_DONT_FOLLOW}},
     {.number = 255, .name = "inotify_rm_watch", .traits = kQuick | kDescriptor1},
     {.number = 256, .name = "migrate_pages", .traits = kId1 | kPointer3 | kPointer4},
     {.number = 257, .name = "openat", .traits = kOpens | kDescriptor1, .path = 1},
     {.number = 258, .name = "mkdirat", .traits = kQuick | kDescriptor1 | kPointer2},
     {.number = 259, .name = "mknodat", .traits = kQuick | kDescriptor1 | kPointer2},
-    {.number = 260, .name = "fchownat", .traits = kQuick | kDescriptor1, .path = 1},
+    {.number = 260, .name = "fchownat", .traits = kQuick | kDescriptor1, .path = 1, .stays_at_link = {4, AT_SYMLINK_NOFOLLOW}},
     {.number = 261, .name = "futimesat", .traits = kQuick | kDescriptor1 | kPointer3, .path = 1},
-    {.number = 262, .name = "newfstatat", .traits = kTellsStatus | kQuick | kDescriptor1, .path = 1, .written = {bytes(2, 144)}},
+    {.number = 262, .name = "newfstatat", .traits = kTellsStatus | kQuick | kDescriptor1, .path = 1, .stays_at_link = {3, AT_SYMLINK_NOFOLLOW}, .written = {bytes(2, 144)}},
     {.number = 263, .name = "unlinkat", .traits = kQuick | kDescriptor1 | kPointer2},
     {.number = 264, .name = "renameat", .traits = kQuick | kDescriptor1 | kDescriptor3 | kPointer2 | kPointer4},
     {.number = 265, .name = "linkat", .traits = kQuick | kDescriptor1 | kDescriptor3 | kPointer2 | kPointer4},
@@ -322,7 +326,7 @@ constexpr Call kCalls[] = {
     {.number = 277, .name = "sync_file_range", .traits = kDescriptor1},
     {.number = 278, .name = "vmsplice", .traits = kDescriptor1, .waits = Waits::Elsewhere, .written = {vectors(1, 2)}},
     {.number = 279, .name = "move_pages", .traits = kId1 | kPointer3 | kPointer4, .written = {array(4, 1, 4)}},
-    {.number = 280, .name = "utimensat", .traits = kQuick | kDescriptor1 | kPointer3, .path = 1},
+    {.number = 280, .name = "utimensat", .traits = kQuick | kDescriptor1 | kPointer3, .path = 1, .stays_at_link = {3, AT_SYMLINK_NOFOLLOW}},
     {.number = 281, .name = "epoll_pwait", .handler = calls::masked_wait, .traits = kMayWait | kDescriptor1 | kPointer5, .waits = Waits::Poll, .limit = {3, TimeUnit::Milliseconds, false, 0}, .mask = {4, Masked::Direct}, .written = {array(1, 2, 12)}},
     {.number = 282, .name = "signalfd", .traits = kQuick | kDescriptor1 | kPointer2},
     {.number = 283, .name = "timerfd_create", .traits = kQuick},
@@ -337,8 +341,8 @@ constexpr Call kCalls[] = {
     {.number = 292, .name = "dup3", .traits = kQuick | kDescriptor1 | kDescriptor2},
     {.number = 293, .name = "pipe2", .traits = kQuick, .written = {bytes(0, 8)}},
     {.number = 294, .name = "inotify_init1", .traits = kQuick},
-    {.number = 295, .name = "preadv", .traits = kReadsFile | kDescriptor1, .written = {vectors(1, 2)}},
-    {.number = 296, .name = "pwritev", .traits = kWritesFile | kDescriptor1 | kPointer2, .read = vectors(1, 2)},
+    {.number = 295, .name = "preadv", .traits = kReadsFile | kDescriptor1, .position = 3, .written = {vectors(1, 2)}},
+    {.number = 296, .name = "pwritev", .traits = kWritesFile | kDescriptor1 | kPointer2, .position = 3, .read = vectors(1, 2)},
     {.number = 297, .name = "rt_tgsigqueueinfo", .handler = calls::send_signal, .traits = kQuick | kId1 | kId2 | kPointer4},
     {.number = 298, .name = "perf_event_open", .handler = calls::perf_event_open, .traits = kId2 | kDescriptor4 | kPointer1},
     {.number = 299, .name = "recvmmsg", .traits = kMayWait | kDescriptor1, .waits = Waits::Elsewhere, .written = {messages(1, 2), bytes(4, 16)}},
@@ -372,7 +376,7 @@ constexpr Call kCalls[] = {
     {.number = 329, .name = "pkey_mprotect", .handler = calls::mprotect, .traits = kOnlyNames},
     {.number = 330, .name = "pkey_alloc", .handler = calls::pkey_alloc, .traits = kQuick},
     {.number = 331, .name = "pkey_free", .handler = calls::pkey_free, .traits = kQuick},
-    {.number = 332, .name = "statx", .traits = kQuick | kDescriptor1, .path = 1, .written = {bytes(4, 256)}},
+    {.number = 332, .name = "statx", .traits = kQuick | kDescriptor1, .path = 1, .stays_at_link = {2, AT_SYMLINK_NOFOLLOW}, .written = {bytes(4, 256)}},
     {.number = 333, .name = "io_pgetevents", .handler = calls::masked_wait, .traits = kMayWait | kPointer5 | kPointer6, .waits = Waits::Elsewhere, .limit = {4, TimeUnit::Timespec, false, 0}, .mask = {5, Masked::Pair, true}, .written = {array(3, 2, 32)}},
     {.number = 334, .name = "rseq", .handler = calls::rseq, .traits = kPointer1},
     {.number = 424, .name = "pidfd_send_signal", .traits = kQuick | kDescriptor1 | kPointer3},
@@ -390,7 +394,7 @@ constexpr Call kCalls[] = {
     {.number = 436, .name = "close_range", .handler = calls::close_range},
     {.number = 437, .name = "openat2", .traits = kDescriptor1 | kPointer3, .path = 1},
     {.number = 438, .name = "pidfd_getfd", .traits = kQuick | kDescriptor1 | kDescriptor2},
-    {.number = 439, .name = "faccessat2", .traits = kQuick | kDescriptor1, .path = 1},
+    {.number = 439, .name = "faccessat2", .traits = kQuick | kDescriptor1, .path = 1, .stays_at_link = {3, AT_SYMLINK_NOFOLLOW}},
     {.number = 440, .name = "process_madvise", .traits = kDescriptor1 | kPointer2},
     {.number = 441, .name = "epoll_pwait2", .handler = calls::masked_wait, .traits = kMayWait | kDescriptor1 | kPointer5, .waits = Waits::Elsewhere, .limit = {3, TimeUnit::Timespec, false, 0}, .mask = {4, Masked::Direct}, .written = {array(1, 2, 12)}},
     {.number = 442, .name = "mount_setattr", .traits = kDescriptor1 | kPointer2 | kPointer4},
@@ -401,7 +405,7 @@ constexpr Call kCalls[] = {
     {.number = 448, .name = "process_mrelease", .traits = kDescriptor1},
     {.number = 449, .name = "futex_waitv", .handler = calls::futex, .traits = kMayWait | kPointer1 | kPointer4, .waits = Waits::Elsewhere, .limit = {3, TimeUnit::Timespec, false, -ETIMEDOUT}},
     {.number = 451, .name = "cachestat", .traits = kDescriptor1 | kPointer2, .written = {bytes(2, 40)}},
-    {.number = 452, .name = "fchmodat2", .traits = kDescriptor1, .path = 1},
+    {.number = 452, .name = "fchmodat2", .traits = kDescriptor1, .path = 1, .stays_at_link = {3, AT_SYMLINK_NOFOLLOW}},
     {.number = 453, .name = "map_shadow_stack", .handler = calls::map_shadow_stack},
     {.number = 454, .name = "futex_wake", .handler = calls::futex, .traits = kQuick | kPointer1},
     {.number = 455, .name = "futex_wait", .handler = calls::futex, .traits = kMayWait | kPointer1, .waits = Waits::Elsewhere, .limit = {4, TimeUnit::Timespec, false, -ETIMEDOUT}},
@@ -512,10 +516,11 @@ const Call& call_of(long number) {
   return static_cast<std::uint64_t>(number) < kRows.size() ? *kRows[static_cast<std::size_t>(number)] : kUnknownCall;
 }
 
-mode_t mode_of_opened(const Call& call, const long (&a)[6]) {
+mode_t mode_of_opened(const CallArguments& made) {
   struct stat about {};
-  const long folder = call.path == 0 ? AT_FDCWD : a[0];
-  return is_error(raw_syscall(SYS_newfstatat, folder, a[call.path], &about, 0)) ? 0 : about.st_mode;
+  const int path = call_of(made.number).path;
+  const long folder = path == 0 ? AT_FDCWD : made.a[0];
+  return is_error(raw_syscall(SYS_newfstatat, folder, made.a[path], &about, 0)) ? 0 : about.st_mode;
 }
 
 std::uint32_t pointers_of(const Call& call) {

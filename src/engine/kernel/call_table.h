@@ -47,6 +47,7 @@ enum CallTrait : std::uint32_t {
   kReadsLink = 1u << 24,    // at its path, into the argument behind that, which has a size behind it
   kTellsStatus = 1u << 25,  // of a file: `written` is a struct stat
   kOnlyNames = 1u << 26,    // its arguments may be addresses, but none that it reads from
+  kStaysAtLink = 1u << 27,  // a path that ends at a link means the link
 };
 
 /// Whom it may wait for, where processes take turns (turn_calls.cc). Elsewhere: it cannot be tried beforehand whether
@@ -80,6 +81,20 @@ struct WrittenMemory {
   std::int8_t count = 0;
   Form form = Form::None;
   std::uint16_t size = 0;
+};
+
+/// A flag in one of the arguments; in none by itself.
+struct FlagIn {
+  std::int8_t argument = -1;
+  int flag = 0;
+
+  bool is_set(const CallArguments& made) const { return argument >= 0 && (made.a[argument] & flag) != 0; }
+};
+
+/// A process id, so far behind what an argument points at; by itself there is none.
+struct IdInMemory {
+  std::int8_t argument = -1;
+  std::uint16_t offset = 0;
 };
 
 /// The mask of signals that a call asks for while it waits.
@@ -122,7 +137,12 @@ struct Call {
   std::uint32_t traits = 0;
   int command = -1;  // the argument that decides what the others are (call_commands.h); -1: there is none
   int path = -1;     // the argument that is the path of a file, where one below /proc may be meant; -1: there is none
+  FlagIn stays_at_link = {};  // with which kStaysAtLink holds
+  int position = -1;          // the argument that is where in the file; -1: it is where the descriptor stands
+  int usage = -1;             // the argument where the kernel writes what was used (rusage); -1: nowhere
+  IdInMemory told_id = {};    // that the kernel writes
   Waits waits = Waits::Never;
+  FlagIn never_waits = {};  // with which it does not
   TimeLimit limit = {};
   MaskInCall mask = {};
   std::array<WrittenMemory, 4> written = {};
@@ -136,7 +156,7 @@ struct Call {
 const Call& call_of(long number);
 
 /// What a call with kOpens opens, as stat tells it; 0: there is no such file.
-mode_t mode_of_opened(const Call& call, const long (&arguments)[6]);
+mode_t mode_of_opened(const CallArguments& made);
 
 /// A bit for each argument that is an address at which the kernel reads or writes.
 std::uint32_t pointers_of(const Call& call);

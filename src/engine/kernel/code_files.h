@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "engine/kernel/call.h"
 #include "engine/kernel/guest_code.h"
 #include "engine/kernel/written_files.h"
 #include "engine/run/guest_memory.h"
@@ -21,14 +22,14 @@ class CodeFiles {
     writes_own_memory_ = writes_own_memory_ || writable;
   }
   /// Through /proc/self/mem, at memory of the tool's: the program has nothing there.
-  std::optional<long> answer_outside_program(long number, const long (&a)[6]) const;
+  std::optional<long> answer_outside_program(const CallArguments& made) const;
   /// A system call has ended.
-  void note_call(long number, const long (&a)[6], long result);
+  void note_call(const CallArguments& made, long result);
 
  private:
-  void note_write_to_own_memory(long number, const long (&a)[6], long written);
-  void note_shorter_file(long number, const long (&a)[6], long result);
-  void note_file_opened_for_writing(long number, const long (&a)[6], long result);
+  void note_write_to_own_memory(const CallArguments& made, long written);
+  void note_shorter_file(const CallArguments& made, long result);
+  void note_file_opened_for_writing(const CallArguments& made, long result);
   void code_of_file_changes(const struct stat& file);
 
   GuestMemory& memory_;

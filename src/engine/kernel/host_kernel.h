@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/kernel/awaited_memory.h"
-#include "engine/kernel/call_table.h"
+#include "engine/kernel/call_commands.h"
 #include "engine/kernel/code_files.h"
 #include "engine/kernel/thread_turns.h"
 #include "engine/kernel/turn_calls.h"
@@ -17,11 +17,10 @@ class HostKernel {
       : memory_(memory), threads_(threads), turns_(turns), turn_calls_(turn_calls), awaited_(awaited), files_(files) {}
 
   /// returns what the kernel answers, or kInterruptedBeforeStart. Other threads may have run meanwhile.
-  long call(long number, const long (&a)[6]);
-  long call(const CallArguments& made) { return call(made.number, made.a); }
+  long call(const CallArguments& made);
 
  private:
-  bool keeps_turn(long number, const long (&a)[6]) const;
+  static bool keeps_turn(const CallArguments& made, const CallCommand& command);
 
   GuestMemory& memory_;
   ThreadSet& threads_;

@@ -47,7 +47,7 @@ class HostKernelTest : public RunTest {
   template <typename... Arguments>
   long call(long number, Arguments... arguments) {
     const long words[6] = {syscall_word(arguments)...};
-    return parts_.host.call(number, words);
+    return parts_.host.call({number, words});
   }
   /// There is a second thread of the program from now on.
   Thread& add_other() {
@@ -145,8 +145,8 @@ TEST_F(HostKernelTest, OpeningAFileIsOverAtOnceAndAFifoMayWait) {
 
 TEST_F(HostKernelTest, WhereMemoryIsAwaitedAnyCallMayNeedWhoPutsItThere) {
   const uffdio_register asked{.range = {.start = 0x1000, .len = 0x1000}, .mode = 0, .ioctls = 0};
-  parts_.awaited.note_call(SYS_ioctl, {77, static_cast<long>(UFFDIO_REGISTER), reinterpret_cast<long>(&asked), 0, 0, 0},
-                           0);
+  parts_.awaited.note_call(
+      {SYS_ioctl, {77, static_cast<long>(UFFDIO_REGISTER), reinterpret_cast<long>(&asked), 0, 0, 0}}, 0);
   EXPECT_TRUE(others_run_in(SYS_getpid));
 }
 

@@ -5,14 +5,10 @@
 // Not translated: ids that come with messages (SCM_CREDENTIALS, signalfd), SysV IPC's notes of who did what,
 // F_SETOWN_EX, CPU clocks of other processes, what files and folders below /proc contain.
 
-#include <fcntl.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 #include <cerrno>
-#include <cstddef>
 
 #include "engine/kernel/call_commands.h"
 #include "engine/kernel/call_handlers.h"
@@ -28,28 +24,15 @@ namespace {
 static_assert(ProcessIds::kKernelsEnd <= kVirtualParent && kVirtualParent < kVirtualPid &&
               kVirtualPid < ProcessIds::kFirstShown);
 
-/// Where the answer has an id; 0: nowhere.
-std::uint64_t id_in_answer(long number, const long (&a)[6]) {
-  const auto within = [](long place, std::size_t offset) {
-    return place == 0 ? 0 : static_cast<std::uint64_t>(place) + offset;
-  };
-  switch (number) {
-    case SYS_waitid: return within(a[2], offsetof(siginfo_t, si_pid));
-    case SYS_rt_sigtimedwait: return within(a[1], offsetof(siginfo_t, si_pid));
-    case SYS_fcntl: return a[1] == F_GETLK || a[1] == F_OFD_GETLK ? within(a[2], offsetof(struct flock, l_pid)) : 0;
-    case SYS_ioctl: return a[1] == TIOCGPGRP || a[1] == TIOCGSID ? static_cast<std::uint64_t>(a[2]) : 0;
-    case SYS_getsockopt: return a[1] == SOL_SOCKET && a[2] == SO_PEERCRED ? within(a[3], offsetof(ucred, pid)) : 0;
-    default: return 0;
-  }
-}
-
 }  // namespace
 
 Outcome in_shown_ids(GuestKernel& kernel, const CallArguments& made) {
   ThreadSet& threads = kernel.thread_set;
   if (!threads.ids.differ()) return kernel.calls.answer(made);
   const auto& [number, a] = made;
-  const std::uint32_t ids = call_of(number).traits | command_of(made).traits;
+  const Call& call = call_of(number);
+  const CallCommand command = command_of(made);
+  const std::uint32_t ids = call.traits | command.traits;
   long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
   for (int i = 0; i < 3; ++i) {
     if ((ids & (kId1 << i)) != 0) changed[i] = threads.ids.real(static_cast<std::int32_t>(a[i]));
@@ -67,11 +50,13 @@ Outcome in_shown_ids(GuestKernel& kernel, const CallArguments& made) {
   Outcome outcome = kernel.calls.answer({number, changed});
   if (!outcome.set_result || is_error(outcome.result)) return outcome;
   if ((ids & kIdResult) != 0) outcome.result = threads.ids.shown(static_cast<std::int32_t>(outcome.result));
-  if (const std::uint64_t place = id_in_answer(number, a); place != 0) {
-    const auto told = read_guest_value<std::int32_t>(place);
-    const std::int32_t shown = told ? threads.ids.shown(*told) : 0;
-    if (told && shown != *told) kernel.memory.write(place, &shown, sizeof shown);
-  }
+  const IdInMemory& told = call.told_id.argument >= 0 ? call.told_id : command.told_id;
+  const bool of_other_level = number == SYS_getsockopt && a[1] != SOL_SOCKET;
+  if (told.argument < 0 || a[told.argument] == 0 || of_other_level) return outcome;
+  const std::uint64_t place = made.u(told.argument) + told.offset;
+  const auto real = read_guest_value<std::int32_t>(place);
+  const std::int32_t shown = real ? threads.ids.shown(*real) : 0;
+  if (real && shown != *real) kernel.memory.write(place, &shown, sizeof shown);
   return outcome;
 }
 

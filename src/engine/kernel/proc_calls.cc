@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -29,22 +28,6 @@ namespace {
 
 /// Its entries are links to those of /proc/self/fd.
 constexpr const char* kDeviceFolder = "/dev/fd/";
-
-/// Whether a path that ends at a link means what that leads to.
-bool follows_links(long number, const long (&a)[6]) {
-  constexpr long kFchmodat2 = 452;  // older headers lack it
-  switch (number) {
-    case SYS_lstat: return false;
-    case SYS_statx: return (a[2] & AT_SYMLINK_NOFOLLOW) == 0;
-    case SYS_newfstatat:
-    case SYS_utimensat:
-    case SYS_faccessat2:
-    case kFchmodat2: return (a[3] & AT_SYMLINK_NOFOLLOW) == 0;
-    case SYS_fchownat: return (a[4] & AT_SYMLINK_NOFOLLOW) == 0;
-    case SYS_inotify_add_watch: return (a[2] & IN_DONT_FOLLOW) == 0;
-    default: return true;
-  }
-}
 
 /// Leaves the tool's descriptors out of a listing of /proc/self/fd.
 long list_folder(GuestKernel& kernel, const CallArguments& made) {
@@ -125,7 +108,7 @@ std::optional<long> on_proc_path(GuestKernel& kernel, const CallArguments& made)
     if (!real) return std::nullopt;
     long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
     changed[path_at] = reinterpret_cast<long>(real->c_str());
-    return kernel.host.call(number, changed);
+    return kernel.host.call({number, changed});
   }
   if (number == SYS_openat2) {
     // How the path may be resolved (RESOLVE_NO_MAGICLINKS and its kin), the kernel knows.
@@ -137,7 +120,7 @@ std::optional<long> on_proc_path(GuestKernel& kernel, const CallArguments& made)
   switch (answer->kind) {
     case ProcAnswer::Kind::Memory: {
       if (!opens) return std::nullopt;
-      const long opened = kernel.host.call(number, a);
+      const long opened = kernel.host.call(made);
       if (!is_error(opened))
         kernel.code_files.memory_is_open((raw_syscall(SYS_fcntl, opened, F_GETFL) & O_ACCMODE) != O_RDONLY);
       return opened;
@@ -157,10 +140,10 @@ std::optional<long> on_proc_path(GuestKernel& kernel, const CallArguments& made)
         const std::size_t length = std::min<std::size_t>(answer->text.size(), static_cast<std::size_t>(size));
         return run.write(out, answer->text.data(), length) == length ? static_cast<long>(length) : -EFAULT;
       }
-      if (!follows_links(number, a)) return std::nullopt;
+      if (call.has(kStaysAtLink) || call.stays_at_link.is_set(made)) return std::nullopt;
       long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
       changed[path_at] = reinterpret_cast<long>(answer->text.c_str());
-      return kernel.host.call(number, changed);
+      return kernel.host.call({number, changed});
     }
   }
   return std::nullopt;

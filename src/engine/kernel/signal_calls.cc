@@ -72,7 +72,7 @@ Outcome rt_sigtimedwait(GuestKernel& kernel, const CallArguments& made) {
   if (!set) return {kernel.host.call(made)};
   return {kernel.signals.take_one_of(*set, [&](const std::uint64_t& taken) {
     const long changed[6] = {reinterpret_cast<long>(&taken), made.a[1], made.a[2], made.a[3], made.a[4], made.a[5]};
-    return kernel.host.call(made.number, changed);
+    return kernel.host.call({made.number, changed});
   })};
 }
 

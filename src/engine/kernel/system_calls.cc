@@ -77,7 +77,7 @@ void SystemCalls::handle(const Exit& exit) {
   if (holds) retire();        // it may not come back
   thread.step_traps = false;  // SYSRET gives the trap flag back, and the instruction behind it is the next to trap
   const bool retires_later = thread.step.active;
-  kernel_.awaited.wait_for_arguments(number, arguments);
+  kernel_.awaited.wait_for_arguments({number, arguments});
   if (retires_later) run.observer().in_call(run.ids.shown(thread.id), true);
   std::optional<Outcome> refused;
   if (thread.filters.any() || thread.dispatch.on) {
@@ -128,7 +128,7 @@ Outcome SystemCalls::answer(const CallArguments& made) {
 Outcome SystemCalls::answer_shown(const CallArguments& made) {
   kernel_.run.map.limit(&kernel_.run.thread->process->limits);
   if (const auto answer = calls::on_proc_path(kernel_, made)) return {*answer};
-  if (const auto answer = kernel_.code_files.answer_outside_program(made.number, made.a)) return {*answer};
+  if (const auto answer = kernel_.code_files.answer_outside_program(made)) return {*answer};
   const CallHandler handler = call_of(made.number).handler;
   return handler != nullptr ? handler(kernel_, made) : Outcome{kernel_.host.call(made)};
 }

@@ -2,22 +2,17 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
-#include <sys/file.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 
-#include "engine/kernel/call_table.h"
+#include "engine/kernel/call_commands.h"
 #include "engine/kernel/syscall_window.h"
 #include "engine/kernel/virtual_clock.h"
 #include "engine/memory/guest_access.h"
@@ -25,23 +20,6 @@
 
 namespace zs::engine {
 namespace {
-
-Waits waits_for(long number, const long (&a)[6]) {
-  const Call& call = call_of(number);
-  if (call.has(kOpens)) return S_ISFIFO(mode_of_opened(call, a)) ? Waits::Elsewhere : Waits::Never;
-  switch (number) {
-    case SYS_fcntl: return a[1] == F_SETLKW || a[1] == F_OFD_SETLKW ? Waits::Elsewhere : Waits::Never;
-    case SYS_flock: return (a[1] & LOCK_NB) == 0 ? Waits::Elsewhere : Waits::Never;
-    case SYS_futex: {
-      const long operation = a[1] & FUTEX_CMD_MASK;
-      const bool waits = operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET || operation == FUTEX_LOCK_PI ||
-                         operation == FUTEX_LOCK_PI2 || operation == FUTEX_WAIT_REQUEUE_PI;
-      return waits ? Waits::Elsewhere : Waits::Never;
-    }
-    default: break;
-  }
-  return call.waits;
-}
 
 /// Whether a call on the descriptor may wait: not if it is a file, or was opened so.
 struct Waiting {
@@ -55,18 +33,9 @@ struct Waiting {
   bool waits = false, fifo = false;
 };
 
-bool never_waits(long number, const long (&a)[6]) {
-  switch (number) {
-    case SYS_recvfrom:
-    case SYS_sendto: return (a[3] & MSG_DONTWAIT) != 0;
-    case SYS_recvmsg:
-    case SYS_sendmsg: return (a[2] & MSG_DONTWAIT) != 0;
-    default: return false;
-  }
-}
-
 /// Of SYS_writev and SYS_sendmsg roughly: whether it is so few bytes that a ready descriptor takes them.
-bool is_short(long number, const long (&a)[6]) {
+bool is_short(const CallArguments& made) {
+  const auto& [number, a] = made;
   if (number == SYS_write || number == SYS_sendto) return static_cast<std::uint64_t>(a[2]) <= PIPE_BUF;
   if (number != SYS_writev) return true;
   std::uint64_t sum = 0;
@@ -79,8 +48,8 @@ bool is_short(long number, const long (&a)[6]) {
 }
 
 /// In milliseconds; below 0: none.
-std::int64_t limit_of_poll(const TimeLimit& limit, const long (&a)[6]) {
-  const long given_as = a[limit.argument];
+std::int64_t limit_of_poll(const TimeLimit& limit, const CallArguments& made) {
+  const long given_as = made.a[limit.argument];
   if (limit.unit == TimeUnit::Milliseconds) return static_cast<std::int32_t>(given_as);
   const auto given = read_guest_value<TwoWords>(static_cast<std::uint64_t>(given_as));
   if (given_as == 0 || !given) return -1;
@@ -94,7 +63,8 @@ std::int64_t now_ms() { return host_time(CLOCK_MONOTONIC) / 1'000'000; }
 class FdSets {
  public:
   static constexpr long kMost = 8192;
-  FdSets(long number, const long (&a)[6]) {
+  explicit FdSets(const CallArguments& made) {
+    const auto& [number, a] = made;
     if (number != SYS_select && number != SYS_pselect6) return;
     bytes_ = static_cast<std::size_t>(std::clamp(a[0], 0L, kMost) + 63) / 64 * 8;
     for (std::size_t i = 0; i < 3; ++i) {
@@ -113,6 +83,10 @@ class FdSets {
   std::uint64_t places_[3] = {};
   std::array<std::byte, kMost / 8> asked_[3];
 };
+
+long kernel_call(const Thread& thread, const CallArguments& made) {
+  return zs_interruptible_syscall(made.number, made.a, &thread.pending);
+}
 
 /// Of a wait that a signal ended: the handler runs, and then the call again, if it asked for that.
 long interrupted(const Thread& thread, bool restarts) {
@@ -141,23 +115,23 @@ bool TurnCalls::await_ready(Thread& thread, long fd, short events) {
   return true;
 }
 
-long TurnCalls::call_outside(Thread& thread, long number, const long (&a)[6]) {
+long TurnCalls::call_outside(Thread& thread, const CallArguments& made) {
   const int seat = thread.process->seat;
   turns_.leave(seat);
-  const long result = zs_interruptible_syscall(number, a, &thread.pending);
+  const long result = kernel_call(thread, made);
   turns_.come_back(seat);
   return result;
 }
 
-long TurnCalls::read(Thread& thread, long number, const long (&a)[6]) {
-  const bool ready = never_waits(number, a) || !Waiting(a[0]).waits;
-  if (!ready && !await_ready(thread, a[0], POLLIN)) return interrupted(thread, true);
-  return zs_interruptible_syscall(number, a, &thread.pending);
+long TurnCalls::read(Thread& thread, const CallArguments& made) {
+  if (Waiting(made.a[0]).waits && !await_ready(thread, made.a[0], POLLIN)) return interrupted(thread, true);
+  return kernel_call(thread, made);
 }
 
-long TurnCalls::write(Thread& thread, long number, const long (&a)[6]) {
+long TurnCalls::write(Thread& thread, const CallArguments& made) {
+  const auto& [number, a] = made;
   const Waiting to(a[0]);
-  if (!to.waits || never_waits(number, a)) return zs_interruptible_syscall(number, a, &thread.pending);
+  if (!to.waits) return kernel_call(thread, made);
   if (number == SYS_write && to.fifo && a[2] > 0) {
     long done = 0;
     while (done < a[2]) {
@@ -169,17 +143,16 @@ long TurnCalls::write(Thread& thread, long number, const long (&a)[6]) {
     }
     return done;
   }
-  if (!is_short(number, a)) return call_outside(thread, number, a);
+  if (!is_short(made)) return call_outside(thread, made);
   if (!await_ready(thread, a[0], POLLOUT)) return interrupted(thread, true);
-  return zs_interruptible_syscall(number, a, &thread.pending);
+  return kernel_call(thread, made);
 }
 
-long TurnCalls::wait_for_child(Thread& thread, long number, const long (&a)[6]) {
+long TurnCalls::wait_for_child(Thread& thread, const CallArguments& made) {
+  const auto& [number, a] = made;
   long tried[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
   siginfo_t info{};
-  long& options = number == SYS_wait4 ? tried[2] : tried[3];
-  if ((options & WNOHANG) != 0) return zs_interruptible_syscall(number, a, &thread.pending);
-  options |= WNOHANG;
+  tried[call_of(number).never_waits.argument] |= WNOHANG;
   if (number == SYS_waitid) tried[2] = reinterpret_cast<long>(&info);
   for (;;) {
     const long result = raw_syscall(number, tried[0], tried[1], tried[2], tried[3], tried[4]);
@@ -187,8 +160,7 @@ long TurnCalls::wait_for_child(Thread& thread, long number, const long (&a)[6]) 
     if (!none) {
       turns_.going_on(thread.process->seat);
       constexpr std::size_t kWritten = offsetof(siginfo_t, si_status) + sizeof info.si_status;
-      if (number == SYS_waitid && result == 0 && a[2] != 0 &&
-          memory_.write(static_cast<std::uint64_t>(a[2]), &info, kWritten) != kWritten)
+      if (number == SYS_waitid && result == 0 && a[2] != 0 && memory_.write(made.u(2), &info, kWritten) != kWritten)
         return -EFAULT;
       return result;
     }
@@ -198,13 +170,13 @@ long TurnCalls::wait_for_child(Thread& thread, long number, const long (&a)[6]) 
 
 // With a limit of 0 all these look, and take a signal that their own mask lets through; but for epoll_pwait, which
 // leaves it waiting then.
-long TurnCalls::poll(Thread& thread, long number, const long (&a)[6]) {
+long TurnCalls::poll(Thread& thread, const CallArguments& made) {
+  const auto& [number, a] = made;
   const bool selects = number == SYS_select || number == SYS_pselect6;
-  if ((number == SYS_epoll_pwait && a[4] != 0) || (selects && a[0] > FdSets::kMost))
-    return call_outside(thread, number, a);
+  if ((number == SYS_epoll_pwait && a[4] != 0) || (selects && a[0] > FdSets::kMost)) return call_outside(thread, made);
   const TimeLimit& call = call_of(number).limit;
-  const std::int64_t limit = limit_of_poll(call, a);
-  FdSets sets(number, a);
+  const std::int64_t limit = limit_of_poll(call, made);
+  FdSets sets(made);
   TwoWords at_once{};
   long tried[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
   const bool in_milliseconds = call.unit == TimeUnit::Milliseconds;
@@ -226,10 +198,10 @@ long TurnCalls::poll(Thread& thread, long number, const long (&a)[6]) {
 }
 
 // With a limit of 0, ppoll does what sigsuspend does, but for the waiting.
-long TurnCalls::suspend(Thread& thread, const long (&a)[6]) {
+long TurnCalls::suspend(Thread& thread, const CallArguments& made) {
   for (;;) {
     TwoWords limit{};
-    const long look[6] = {0, 0, reinterpret_cast<long>(limit.data()), a[0], a[1], 0};
+    const long look[6] = {0, 0, reinterpret_cast<long>(limit.data()), made.a[0], made.a[1], 0};
     const long result = zs_interruptible_syscall(SYS_ppoll, look, &thread.pending);
     if (result != 0) {
       turns_.going_on(thread.process->seat);
@@ -250,25 +222,25 @@ void TurnCalls::compute(Thread& thread) {
   turns_.pass(process.seat, false);
 }
 
-long TurnCalls::call(Thread& thread, long number, const long (&a)[6]) {
+long TurnCalls::call(Thread& thread, const CallArguments& made) {
   Process& process = *thread.process;
-  if (process.seat == 0 || !turns_.shared()) return zs_interruptible_syscall(number, a, &thread.pending);
+  if (process.seat == 0 || !turns_.shared()) return kernel_call(thread, made);
   process.turns = 0;
   constexpr std::uint32_t kManyCalls = 2000;  // a process may wait by looking again and again
   if (turns_.wanted() && ++process.calls >= kManyCalls) {
     process.calls = 0;
     turns_.pass(process.seat, false);
   }
-  switch (waits_for(number, a)) {
-    case Waits::Input: return read(thread, number, a);
-    case Waits::Output: return write(thread, number, a);
-    case Waits::Child: return wait_for_child(thread, number, a);
-    case Waits::Poll: return poll(thread, number, a);
-    case Waits::Suspend: return suspend(thread, a);
-    case Waits::Elsewhere: return call_outside(thread, number, a);
+  switch (waits_for(made)) {
+    case Waits::Input: return read(thread, made);
+    case Waits::Output: return write(thread, made);
+    case Waits::Child: return wait_for_child(thread, made);
+    case Waits::Poll: return poll(thread, made);
+    case Waits::Suspend: return suspend(thread, made);
+    case Waits::Elsewhere: return call_outside(thread, made);
     case Waits::Never: break;
   }
-  return zs_interruptible_syscall(number, a, &thread.pending);
+  return kernel_call(thread, made);
 }
 
 }  // namespace zs::engine

@@ -6,6 +6,7 @@
 //   * Calls whose wait cannot be tried beforehand are made outside.
 #pragma once
 
+#include "engine/kernel/call.h"
 #include "engine/kernel/process_turns.h"
 #include "engine/run/counting_mode.h"
 #include "engine/run/guest_memory.h"
@@ -18,17 +19,17 @@ class TurnCalls {
       : memory_(memory), counting_(counting), turns_(turns) {}
 
   /// Without the engine lock perhaps. returns what the kernel answers, or kInterruptedBeforeStart
-  long call(Thread& thread, long number, const long (&a)[6]);
+  long call(Thread& thread, const CallArguments& made);
   /// The thread's turn among the program's threads is over, and it computes and calls nobody.
   void compute(Thread& thread);
 
  private:
-  long read(Thread& thread, long number, const long (&a)[6]);
-  long write(Thread& thread, long number, const long (&a)[6]);
-  long wait_for_child(Thread& thread, long number, const long (&a)[6]);
-  long poll(Thread& thread, long number, const long (&a)[6]);
-  long suspend(Thread& thread, const long (&a)[6]);
-  long call_outside(Thread& thread, long number, const long (&a)[6]);
+  long read(Thread& thread, const CallArguments& made);
+  long write(Thread& thread, const CallArguments& made);
+  long wait_for_child(Thread& thread, const CallArguments& made);
+  long poll(Thread& thread, const CallArguments& made);
+  long suspend(Thread& thread, const CallArguments& made);
+  long call_outside(Thread& thread, const CallArguments& made);
   bool await_ready(Thread& thread, long fd, short events);
   bool idles(Thread& thread);
 

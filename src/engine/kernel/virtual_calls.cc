@@ -25,6 +25,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "engine/kernel/call_commands.h"
 #include "engine/kernel/call_handlers.h"
 #include "engine/kernel/fixed_machine.h"
 #include "engine/kernel/guest_kernel.h"
@@ -34,21 +35,9 @@
 namespace zs::engine::calls {
 namespace {
 
-/// Whether the limit is one at all: other futex operations have numbers and pointers there.
-bool is_limited(long number, const long (&a)[6]) {
-  if (number != SYS_futex) return true;
-  switch (a[1] & FUTEX_CMD_MASK) {
-    case FUTEX_WAIT:
-    case FUTEX_WAIT_BITSET:
-    case FUTEX_WAIT_REQUEUE_PI:
-    case FUTEX_LOCK_PI:
-    case FUTEX_LOCK_PI2: return true;
-    default: return false;
-  }
-}
-
 /// The clock that the limit is a point of; none: it is how long.
-std::optional<clockid_t> clock_of_limit(long number, const long (&a)[6]) {
+std::optional<clockid_t> clock_of_limit(const CallArguments& made) {
+  const auto& [number, a] = made;
   if (number == SYS_clock_nanosleep)
     return (a[1] & TIMER_ABSTIME) != 0 ? std::optional(static_cast<clockid_t>(a[0])) : std::nullopt;
   if (number == SYS_futex_waitv || number == kFutexWait)
@@ -58,23 +47,13 @@ std::optional<clockid_t> clock_of_limit(long number, const long (&a)[6]) {
   return operation == FUTEX_LOCK_PI || (a[1] & FUTEX_CLOCK_REALTIME) != 0 ? CLOCK_REALTIME : CLOCK_MONOTONIC;
 }
 
-/// Which argument points at where the call writes what was used; none: it does not.
-std::optional<int> usage_argument(long number) {
-  switch (number) {
-    case SYS_getrusage: return 1;
-    case SYS_wait4: return 3;
-    case SYS_waitid: return 4;
-    default: return std::nullopt;
-  }
-}
-
 Outcome wait_for_limit(GuestKernel& kernel, const Call& call, const CallArguments& made) {
   const auto& a = made.a;
-  const auto place = static_cast<std::uint64_t>(a[call.limit.argument]);
+  const std::uint64_t place = made.u(call.limit.argument);
   std::int64_t limit = 0;
   std::optional<TwoWords> given;
   if (call.limit.unit == TimeUnit::Milliseconds) {
-    limit = std::int64_t{static_cast<std::int32_t>(a[call.limit.argument])} * 1'000'000;
+    limit = std::int64_t{made.i32(call.limit.argument)} * 1'000'000;
     if (limit < 0) return in_shown_ids(kernel, made);
   } else {
     given = place == 0 ? std::nullopt : read_guest_value<TwoWords>(place);
@@ -88,7 +67,7 @@ Outcome wait_for_limit(GuestKernel& kernel, const Call& call, const CallArgument
   long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
   const std::uint64_t began = kernel.clock.now();
   TwoWords until{};
-  if (const auto clock = clock_of_limit(call.number, a)) {
+  if (const auto clock = clock_of_limit(made)) {
     limit = std::max<std::int64_t>(limit - shown_by(*clock, began), 0);
     until = timespec_of(host_time(*clock) + limit);
     changed[call.limit.argument] = reinterpret_cast<long>(until.data());
@@ -113,22 +92,22 @@ Outcome wait_for_limit(GuestKernel& kernel, const Call& call, const CallArgument
 // Of a call that went well: what it wrote of the host.
 void hide_host(GuestKernel& kernel, const CallArguments& made, long result) {
   const auto& [number, a] = made;
-  if (const Call& call = call_of(number); call.has(kTellsStatus)) {
-    const auto place = static_cast<std::uint64_t>(a[call.written[0].argument]);
+  const Call& call = call_of(number);
+  if (call.has(kTellsStatus)) {
+    const std::uint64_t place = made.u(call.written[0].argument);
     const auto status = read_guest_value<struct stat>(place);
     if (status) kernel.memory.write(place + offsetof(struct stat, st_atim), &status->st_mtim, sizeof status->st_mtim);
   } else if (number == SYS_statx) {
-    const auto place = static_cast<std::uint64_t>(a[4]);
+    const std::uint64_t place = made.u(4);
     const auto status = read_guest_value<struct statx>(place);
     if (status)
       kernel.memory.write(place + offsetof(struct statx, stx_atime), &status->stx_mtime, sizeof status->stx_mtime);
-  } else if (const auto used = usage_argument(number); used && a[*used] != 0) {
+  } else if (call.usage >= 0 && a[call.usage] != 0) {
     // No child: nothing was written.
     constexpr std::array<std::byte, sizeof(rusage)> kNothing{};
-    if (number != SYS_wait4 || result > 0)
-      kernel.memory.write(static_cast<std::uint64_t>(a[*used]), kNothing.data(), kNothing.size());
+    if (number != SYS_wait4 || result > 0) kernel.memory.write(made.u(call.usage), kNothing.data(), kNothing.size());
   } else if (number == SYS_sysinfo) {
-    auto machine = read_guest_value<struct sysinfo>(static_cast<std::uint64_t>(a[0]));
+    auto machine = read_guest_value<struct sysinfo>(made.u(0));
     if (!machine) return;
     machine->uptime = static_cast<long>(kernel.clock.look() / kBillion);
     std::ranges::fill(machine->loads, 0);
@@ -140,7 +119,7 @@ void hide_host(GuestKernel& kernel, const CallArguments& made, long result) {
     machine->sharedram = machine->bufferram = 0;
     machine->freeswap = machine->totalswap;
     machine->procs = 1;
-    kernel.memory.write(static_cast<std::uint64_t>(a[0]), &*machine, sizeof *machine);
+    kernel.memory.write(made.u(0), &*machine, sizeof *machine);
   }
 }
 
@@ -150,7 +129,9 @@ Outcome in_virtual_time(GuestKernel& kernel, const CallArguments& made) {
   const auto& [number, a] = made;
   const Call& call = call_of(number);
   kernel.run.thread->limit_of_wait = -1;
-  const bool waits = call.limit.unit != TimeUnit::None && is_limited(number, a);
+  // Other futex operations have numbers and pointers there.
+  const bool waits =
+      call.limit.unit != TimeUnit::None && (number != SYS_futex || command_of(made).waits != Waits::Never);
   long asked[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
   if (number == SYS_statx && (a[3] & STATX_ATIME) != 0) asked[3] |= STATX_MTIME;
   const Outcome outcome = waits ? wait_for_limit(kernel, call, made) : in_shown_ids(kernel, {number, asked});
