@@ -14,6 +14,7 @@
 #include "engine/account/accountant.h"
 #include "engine/dispatcher.h"
 #include "engine/host_stack.h"
+#include "engine/kernel/call_handlers.h"
 #include "engine/kernel/guest_kernel.h"
 #include "engine/kernel/native_load.h"
 #include "engine/kernel/seccomp.h"
@@ -190,8 +191,7 @@ void Runtime::start(ProgramPlan plan, const MemoryLimits& limits, RoomForDescrip
   Thread& thread = *run_.thread;
   kernel_.recorded.announce(thread);
   run_.observer().renamed(run_.ids.shown(thread.id), run_.program.comm, true);
-  for (const GuestMapping& mapping : run_.program.mappings)
-    kernel_.mappings.report(mapping.start, mapping.end - mapping.start);
+  for (const GuestMapping& mapping : run_.program.mappings) calls::report_mappings(kernel_, mapping.range());
   accountant_.phases.begin([](const CodeCache& of) { return generate_stubs(of, &dispatch_entry); });
   accountant_.core.begin(thread);
   run_.map.code().listen(&kernel_.code);

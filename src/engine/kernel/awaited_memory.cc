@@ -7,15 +7,14 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "engine/kernel/call_table.h"
 #include "engine/memory/copy_code.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
 
-void AwaitedMemory::note_call(const CallArguments& made, long result) {
-  if (made.number != SYS_ioctl || result != 0 || static_cast<unsigned>(made.a[1]) != UFFDIO_REGISTER) return;
+void AwaitedMemory::note_ioctl(const CallArguments& made, long result) {
+  if (result != 0 || static_cast<unsigned>(made.a[1]) != UFFDIO_REGISTER) return;
   const auto given = read_guest_value<uffdio_register>(made.u(2));
   if (!given) return;
   awaited_.push_back({given->range.start, given->range.start + given->range.len});
@@ -65,7 +64,6 @@ void AwaitedMemory::wait_for_operands() {
 }
 
 void AwaitedMemory::wait_for_arguments(const CallArguments& made) {
-  if (awaited_.empty() || call_of(made.number).has(kOnlyNames)) return;
   for (const long argument : made.a) {
     const auto at = static_cast<std::uint64_t>(argument);
     if (contains(at)) touch_without_lock({at, at + 1}, false);

@@ -25,13 +25,13 @@ class AwaitedMemory {
   AwaitedMemory(Run& run, Accountant& accountant, ThreadTurns& turns)
       : run_(run), accountant_(accountant), turns_(turns) {}
 
-  /// A system call of the program has ended; it may have registered memory.
-  void note_call(const CallArguments& made, long result);
+  /// An ioctl of the program has ended; it may have registered memory.
+  void note_ioctl(const CallArguments& made, long result);
   bool any() const { return !awaited_.empty(); }
   bool contains(std::uint64_t address) const;
   /// Of the instruction that the running thread is in front of.
   void wait_for_operands();
-  /// What the engine reads itself, for a call that it answers.
+  /// Where the arguments of a call point, which the engine may read itself.
   void wait_for_arguments(const CallArguments& made);
   /// A call with kReadsFaults of a descriptor that reports such faults has found none: `result`. Who was interrupted at
   /// one, of which another thread has heard by poll, is about to cause it again, and the read is made again then.

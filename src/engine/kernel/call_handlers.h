@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "engine/kernel/call.h"
+#include "engine/memory/layout.h"
 
 namespace zs::engine {
 namespace calls {
@@ -14,6 +15,8 @@ HandlesCall mmap, munmap, mremap, pkey_alloc, pkey_free, madvise, msync, brk, sh
     munlockall;
 HandlesCall mprotect;  // and pkey_mprotect
 HandlesCall limits;    // getrlimit, setrlimit, prlimit64
+/// Tells who wants to know what is mapped: the recording, the code cache, the translations that are kept.
+void report_mappings(GuestKernel& kernel, AddressRange range);
 
 // ---- signal_calls.cc
 HandlesCall rt_sigaction, rt_sigprocmask, rt_sigreturn, rt_sigpending, rt_sigtimedwait, sigaltstack;

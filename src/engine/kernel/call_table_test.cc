@@ -84,6 +84,12 @@ TEST(CallTable, CallsWithVectorsThatCameLaterAreOfFilesAndMayWaitToo) {
   EXPECT_TRUE(call_of(SYS_preadv2).has(kMayWait));  // at the file's own position, of a pipe too
 }
 
+TEST(CallTable, CallsThatReadNothingBehindTheirAddressesSaySo) {
+  for (const long number : {SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_brk, SYS_ioctl})
+    EXPECT_TRUE(call_of(number).has(kOnlyNames)) << number;
+  EXPECT_FALSE(call_of(SYS_write).has(kOnlyNames));
+}
+
 TEST(CallTable, FindsWhatACallWrites) {
   char buffer[256] = {};
   EXPECT_EQ(ranges(call_of(SYS_read), {3, at(buffer), 100, 0, 0, 0}, buffer), "0+100");

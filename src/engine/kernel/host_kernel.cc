@@ -60,7 +60,7 @@ long HostKernel::call(const CallArguments& made) {
     if (thread.cpu.core != nullptr) thread.cpu.core->wait_until(turns_.latest_core_time());
   }
   if (may_wait) thread.interrupted = true;
-  awaited_.note_call(made, result);
+  if (made.number == SYS_ioctl) awaited_.note_ioctl(made, result);
   files_.note_call(made, result);
   return result;
 }

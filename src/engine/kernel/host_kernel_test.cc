@@ -145,7 +145,7 @@ TEST_F(HostKernelTest, OpeningAFileIsOverAtOnceAndAFifoMayWait) {
 
 TEST_F(HostKernelTest, WhereMemoryIsAwaitedAnyCallMayNeedWhoPutsItThere) {
   const uffdio_register asked{.range = {.start = 0x1000, .len = 0x1000}, .mode = 0, .ioctls = 0};
-  parts_.awaited.note_call(
+  parts_.awaited.note_ioctl(
       {SYS_ioctl, {77, static_cast<long>(UFFDIO_REGISTER), reinterpret_cast<long>(&asked), 0, 0, 0}}, 0);
   EXPECT_TRUE(others_run_in(SYS_getpid));
 }

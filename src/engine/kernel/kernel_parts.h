@@ -10,7 +10,6 @@
 #include "engine/kernel/futexes.h"
 #include "engine/kernel/guest_code.h"
 #include "engine/kernel/host_kernel.h"
-#include "engine/kernel/mapping_reports.h"
 #include "engine/kernel/process_turns.h"
 #include "engine/kernel/recorded_threads.h"
 #include "engine/kernel/shared_tracing.h"
@@ -41,7 +40,6 @@ struct KernelParts {
   WrittenFiles written_files{run.map.mappings()};
   GuestCode code{run, accountant.probes, written_files};
   CodeFiles code_files{memory, thread_set, code, written_files};
-  MappingReports mappings{run, accountant.probes, cache, written_files};
   CodeEntry entry{run};
   SignalEntry signal_entry{run, entry};
   SignalGate gate{thread_set};

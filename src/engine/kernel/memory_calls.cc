@@ -30,11 +30,41 @@ Outcome changed(GuestKernel& kernel, long result, const Changes& changes) {
   for (const AddressRange& gone : kernel.memory.map.take_gone()) core.unmapped(gone.start, gone.size());
   if (is_error(result)) return {result};
   if (!changes.sized.empty()) core.large_pages(changes.sized.start, changes.sized.size(), changes.large);
-  if (!changes.seen.empty()) kernel.mappings.report(changes.seen.start, changes.seen.size());
+  if (!changes.seen.empty()) report_mappings(kernel, changes.seen);
   return {result};
 }
 
 }  // namespace
+
+void report_mappings(GuestKernel& kernel, AddressRange range) {
+  Run& run = kernel.run;
+  for (std::uint64_t address = range.start; address < range.end;) {
+    const GuestMapping* found = run.map.mappings().find(address);
+    if (found == nullptr) {
+      address = run.map.mappings().next_boundary(address);
+      continue;
+    }
+    if ((found->prot & PROT_EXEC) != 0) {
+      run.code_cache->direct_table().expect_code(found->range());
+      if (!found->file || !kernel.written_files.may_be_written(*found->file)) kernel.cache.mapped(found->range());
+    }
+    Mapping mapping{.start = found->start,
+                    .length = found->end - found->start,
+                    .file_offset = found->offset,
+                    .protection = found->prot,
+                    .flags = found->flags,
+                    .path = found->name()};
+    if (mapping.path.empty()) mapping.path = "//anon";
+    if (found->file) {
+      mapping.device_major = found->file->device_major;
+      mapping.device_minor = found->file->device_minor;
+      mapping.inode = found->file->inode;
+    }
+    run.observer().mapped(run.shown(), mapping);
+    kernel.accountant.probes.adopt();
+    address = found->end;
+  }
+}
 
 Outcome mmap(GuestKernel& kernel, const CallArguments& made) {
   const long result = kernel.memory.map.mmap(made.u(0), made.u(1), made.i32(2), made.i32(3), made.i32(4), made.u(5));

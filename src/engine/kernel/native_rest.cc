@@ -17,9 +17,6 @@
 namespace zs::engine {
 namespace {
 
-/// Nobody else sends SIGTRAP with this. Negative, as the kernel wants it of a process that is not its receiver.
-constexpr int kRequest = -0x5A53;
-
 /// What /proc/PID/status says behind `name`, "State:\t" say; "": nothing.
 std::string status_of(const std::string& pid, const char* name) {
   const std::string status = read_whole_file(("/proc/" + pid + "/status").c_str());
@@ -30,8 +27,6 @@ std::string status_of(const std::string& pid, const char* name) {
 }  // namespace
 
 bool is_traced() { return std::atoi(status_of("self", "TracerPid:\t").c_str()) != 0; }
-
-bool NativeRest::is_request(int signal, const siginfo_t& info) { return signal == SIGTRAP && info.si_code == kRequest; }
 
 bool NativeRest::is_translated(std::int32_t tid) const {
   return shown_executable("/proc/" + std::to_string(tid) + "/exe", kernel_.run.config.executable_fd()).has_value();
@@ -58,7 +53,7 @@ bool NativeRest::ask(std::int32_t tid) {
   if (std::atoi(status_of(pid, "Threads:\t").c_str()) == 1) {  // a call of others would be interrupted for nothing
     siginfo_t request{};
     request.si_signo = SIGTRAP;
-    request.si_code = kRequest;
+    request.si_code = kAsksToRunNatively;
     if (is_error(raw_syscall(SYS_rt_sigqueueinfo, tid, SIGTRAP, &request))) return true;  // so the kernel says why not
     constexpr timespec kShort{.tv_sec = 0, .tv_nsec = 50'000};
     for (int i = 0; i < 5000 && on_its_way(); ++i) raw_syscall(SYS_nanosleep, &kShort, nullptr);

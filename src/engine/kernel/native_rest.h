@@ -6,8 +6,6 @@
 // A tracer that is not under zeroskid sees translated code.
 #pragma once
 
-#include <signal.h>
-
 #include <cstdint>
 
 #include "engine/thread.h"
@@ -23,8 +21,6 @@ class NativeRest {
  public:
   explicit NativeRest(GuestKernel& kernel) : kernel_(kernel) {}
 
-  /// A signal by which another process asks this one for it.
-  static bool is_request(int signal, const siginfo_t& info);
   /// Wherever the program stands between two instructions. Comes back if nobody has asked for it, if it cannot be, or
   /// if a signal has to be delivered first.
   void begin_if_asked();

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "arch/linear.h"
-#include "engine/kernel/native_rest.h"
 #include "engine/kernel/signal_frame.h"
 #include "engine/kernel/signal_gate.h"
 #include "engine/kernel/syscall_window.h"
@@ -31,6 +30,8 @@ namespace {
 std::uint64_t pc_of(const greg_t* regs) { return static_cast<std::uint64_t>(regs[REG_RIP]); }
 void go_on_at(greg_t* regs, std::uint64_t pc) { regs[REG_RIP] = static_cast<greg_t>(pc); }
 void go_on_at(greg_t* regs, const char& place) { go_on_at(regs, reinterpret_cast<std::uint64_t>(&place)); }
+
+bool is_request(int signal, const siginfo_t& info) { return signal == SIGTRAP && info.si_code == kAsksToRunNatively; }
 
 /// Our own code faulted. Say where, and end as any other failure of ours.
 [[noreturn]] void end_in_engine(std::uint64_t pc, const siginfo_t& info) {
@@ -79,7 +80,7 @@ void SignalEntry::on_signal(int signal, siginfo_t& info, ucontext_t& context) {
       is_lookup(thread, signal, info, regs))
     return;
   const std::uint64_t pc = pc_of(regs);
-  if (NativeRest::is_request(signal, info)) thread.process->leaves = true;
+  if (is_request(signal, info)) thread.process->leaves = true;
   // It sleeps, or slept, in a page fault that another thread has to answer, which waits for the lock.
   const std::uint64_t slept_at = EngineLock::where_it_waited_for_memory(info);
   const bool waits = slept_at != 0 && slept_at == pc && run_.lock.owner() == &thread;
@@ -201,7 +202,7 @@ void SignalEntry::take_fault(Thread& thread, const siginfo_t& info, greg_t* regs
 
 // returns whether the thread has something to look at now
 bool SignalEntry::take_asynchronous(Thread& thread, int signal, const siginfo_t& info, ucontext_t& context) {
-  if (NativeRest::is_request(signal, info)) {
+  if (is_request(signal, info)) {
     thread.pending.fetch_or(kSentWaits);
     return true;
   }

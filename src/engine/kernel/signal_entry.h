@@ -11,6 +11,10 @@
 
 namespace zs::engine {
 
+/// Of the SIGTRAP by which a process asks another one to run natively (native_rest.h); nobody else sends it. Negative,
+/// as the kernel wants it of a process that is not its receiver.
+inline constexpr int kAsksToRunNatively = -0x5A53;
+
 void signal_entry(int signal, siginfo_t* info, void* ucontext);
 
 class SignalEntry {

@@ -24,16 +24,9 @@ struct KernelSigcontext {
 };
 static_assert(sizeof(KernelSigcontext) == 256 && REG_EFL == 17);
 
-struct KernelStack {
-  std::uint64_t sp;
-  std::int32_t flags;
-  std::int32_t padding;
-  std::uint64_t size;
-};
-
 struct KernelUcontext {
   std::uint64_t flags, link;
-  KernelStack stack;
+  stack_t stack;
   KernelSigcontext context;
   std::uint64_t mask;
 };

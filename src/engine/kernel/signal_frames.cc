@@ -41,6 +41,14 @@ long change(stack_t& alternate, const stack_t& wanted) {
   return 0;
 }
 
+/// What lies between its members is written, too.
+void put_stack(stack_t& to, const stack_t& stack) {
+  std::memset(&to, 0, sizeof to);
+  to.ss_sp = stack.ss_sp;
+  to.ss_flags = stack.ss_flags;
+  to.ss_size = stack.ss_size;
+}
+
 }  // namespace
 
 bool SignalFrames::on_alternate_stack(std::uint64_t sp) const {
@@ -110,9 +118,7 @@ bool SignalFrames::push(int signal, const siginfo_t& info, const KernelSigaction
   std::memset(&frame, 0, sizeof frame);
   frame.return_address = action.restorer;
   frame.uc = saved_registers();
-  frame.uc.stack.sp = reinterpret_cast<std::uint64_t>(thread.alternate.ss_sp);
-  frame.uc.stack.flags = thread.alternate.ss_flags;
-  frame.uc.stack.size = thread.alternate.ss_size;
+  put_stack(frame.uc.stack, thread.alternate);
   KernelSigcontext& c = frame.uc.context;
   if (fault != nullptr) {
     c.err = fault->error_code;
@@ -200,9 +206,7 @@ bool SignalFrames::restore() {
   thread.traps = (c.registers[REG_EFL] & kTrapFlag) != 0;
   context_.flags = ((context_.flags & ~kRestorable) | (c.registers[REG_EFL] & kRestorable)) & ~kTrapFlag;
   // As sigaltstack would, but that nobody hears why not.
-  if (!on_alternate_stack(context_.gpr[kRsp])) {
-    change(thread.alternate, {reinterpret_cast<void*>(frame.uc.stack.sp), frame.uc.stack.flags, frame.uc.stack.size});
-  }
+  if (!on_alternate_stack(context_.gpr[kRsp])) change(thread.alternate, frame.uc.stack);
   thread.mask = frame.uc.mask & ~kNeverBlocked;
   return true;
 }
@@ -212,9 +216,7 @@ long SignalFrames::set_alternate(std::uint64_t stack, std::uint64_t old) {
   const bool on_it = on_alternate_stack(context_.gpr[kRsp]);
   const stack_t& now = thread.alternate;
   stack_t before;
-  std::memset(&before, 0, sizeof before);  // what lies between its members is written, too
-  before.ss_sp = now.ss_sp;
-  before.ss_size = now.ss_size;
+  put_stack(before, now);
   before.ss_flags = (now.ss_flags & kAutodisarm) | (now.ss_size == 0 ? SS_DISABLE : on_it ? SS_ONSTACK : 0);
   if (stack != 0) {
     const auto wanted = memory_.value_at<stack_t>(stack);

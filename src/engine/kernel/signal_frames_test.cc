@@ -203,7 +203,7 @@ TEST_F(SignalFramesTest, AnAlternateStackIsDisarmedByAHandlerWhereThatIsWanted) 
   ASSERT_EQ(set_alternate(alternate_.data(), alternate_.size(), INT32_MIN), 0);
   const SignalFrame frame = pushed(SIGUSR1, SA_ONSTACK);
   EXPECT_EQ(run_.thread->alternate.ss_flags, SS_DISABLE);
-  EXPECT_EQ(frame.uc.stack.size, alternate_.size());
+  EXPECT_EQ(frame.uc.stack.ss_size, alternate_.size());
   EXPECT_TRUE(restore());
   EXPECT_EQ(run_.thread->alternate.ss_size, alternate_.size()) << "and armed by its return";
 }

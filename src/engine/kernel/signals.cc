@@ -372,7 +372,7 @@ void Signals::become_program(std::uint64_t mask, const stack_t& alternate) {
   std::byte* const aligned = room.data() + (-reinterpret_cast<std::uint64_t>(room.data()) & 63);
   std::memcpy(aligned, fp.data(), fp.size());
   KernelUcontext uc = frames_.saved_registers();
-  uc.stack = {reinterpret_cast<std::uint64_t>(alternate.ss_sp), alternate.ss_flags, 0, alternate.ss_size};
+  uc.stack = alternate;
   uc.context.fpstate = reinterpret_cast<std::uint64_t>(aligned);
   uc.mask = mask;
   std::uint64_t own_fs = 0;

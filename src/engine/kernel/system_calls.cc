@@ -77,7 +77,8 @@ void SystemCalls::handle(const Exit& exit) {
   if (holds) retire();        // it may not come back
   thread.step_traps = false;  // SYSRET gives the trap flag back, and the instruction behind it is the next to trap
   const bool retires_later = thread.step.active;
-  kernel_.awaited.wait_for_arguments({number, arguments});
+  if (kernel_.awaited.any() && !call_of(number).has(kOnlyNames))
+    kernel_.awaited.wait_for_arguments({number, arguments});
   if (retires_later) run.observer().in_call(run.ids.shown(thread.id), true);
   std::optional<Outcome> refused;
   if (thread.filters.any() || thread.dispatch.on) {
