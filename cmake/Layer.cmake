@@ -61,6 +61,10 @@ endfunction()
 function(room)
 endfunction()
 
+# A folder of a layer that alone tells names apart which begin so; tools/layering holds that too.
+function(tells_apart)
+endfunction()
+
 # benchmark_program(SOURCE LIBRARY...): every benchmark also runs once as a test, so that none rots.
 function(benchmark_program SOURCE)
   get_filename_component(name ${SOURCE} NAME_WE)

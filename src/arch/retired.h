@@ -70,11 +70,11 @@ constexpr bool is_load_or_prefetch(const InsnFacts& facts) { return facts.loads 
 ///         actual data source"). V. Weaver, "Retired Load Instructions", measured Nehalem (instructions; cmps once) and
 ///         Sandy Bridge (uops), and in "deterministic" of 40,600,000 loads, 800,000 of them prefetches, 40,600,065 and
 ///         40,600,124 on Nehalem and Westmere.
-/// chosen: a uop is an access, and a REP string instruction has one for each element. From the totals in "deterministic"
-///         it follows that REP MOVS and STOS upwards take pieces of 16 (Ivy Bridge) or 32 bytes (Haswell, Broadwell) and
-///         some 50 to 200 accesses more, not how many of which; and that instructions which save or load the x87 state
-///         have many. One of no elements counts as an instruction. Where the lists say nothing of prefetches they are
-///         none.
+/// chosen: a uop is an access, and a REP string instruction has one for each element. From the totals in
+///         "deterministic" it follows that REP MOVS and STOS upwards take pieces of 16 (Ivy Bridge) or 32 bytes
+///         (Haswell, Broadwell) and some 50 to 200 accesses more, not how many of which; and that instructions which
+///         save or load the x87 state have many. One of no elements counts as an instruction. Where the lists say
+///         nothing of prefetches they are none.
 struct RetiredAccesses {
   bool instructions = false;  // each instruction once, a REP string instruction too; otherwise each access
   bool prefetches = false;    // software prefetches are loads, and by source L1 hits

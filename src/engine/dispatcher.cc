@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "engine/kernel/restartable_sequences.h"
+#include "engine/kernel/threads/restartable_sequences.h"
 #include "engine/memory/guest_access.h"
 #include "engine/memory/store_key.h"
 #include "engine/segment_bases.h"

@@ -11,7 +11,7 @@
 #include <iterator>
 #include <vector>
 
-#include "engine/kernel/signal_frame.h"
+#include "engine/kernel/signals/signal_frame.h"
 #include "engine/test_run.h"
 
 namespace zs::engine {

@@ -29,7 +29,7 @@ struct Config : RunSettings {
   std::optional<std::uint64_t> signal_mask;
   /// Of PR_SET_MDWE, which the program has inherited.
   std::uint64_t mdwe = 0;
-  /// Of seccomp, which the program has inherited (kernel/seccomp.h: word_of()).
+  /// Of seccomp, which the program has inherited (kernel/calls/seccomp.h: word_of()).
   std::vector<std::string> call_filters;
   /// Where the stream of random numbers begins, by which getrandom and its kin are answered; none: as `seed` says.
   std::optional<std::uint64_t> random_seed;

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "engine/account/accountant.h"
-#include "engine/kernel/guest_code.h"
+#include "engine/kernel/code/guest_code.h"
 #include "engine/run.h"
 #include "engine/stretches.h"
 

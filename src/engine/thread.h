@@ -107,7 +107,7 @@ struct StepInProgress {
   std::uint64_t branch_cycle = 0;  // arch::CoreFeed::cycle_of_branch
 };
 
-/// What a thread has told of its restartable sequences (kernel/restartable_sequences.h).
+/// What a thread has told of its restartable sequences (kernel/threads/restartable_sequences.h).
 struct RegisteredSequences {
   std::uint64_t area = 0;  // 0: nothing
   std::uint32_t size = 0, signature = 0;
@@ -117,7 +117,7 @@ struct RegisteredSequences {
 /// EFLAGS.TF.
 inline constexpr std::uint64_t kTrapFlag = 0x100;
 
-/// Instructions of a filter of system calls (kernel/seccomp.h).
+/// Instructions of a filter of system calls (kernel/calls/seccomp.h).
 using CallFilter = std::vector<sock_filter>;
 
 struct CallFilters {
@@ -126,7 +126,7 @@ struct CallFilters {
   bool any() const { return strict || !set.empty(); }
 };
 
-/// Which of its calls a thread is told of instead (kernel/call_dispatch.h).
+/// Which of its calls a thread is told of instead (kernel/calls/call_dispatch.h).
 struct CallDispatch {
   bool on = false;
   std::uint64_t from = 0, size = 0;  // not those in front of an address in there

@@ -22,7 +22,7 @@
 #include "base/room_for_descriptors.h"
 #include "base/start_up.h"
 #include "engine/engine.h"
-#include "engine/kernel/shared_tables.h"
+#include "engine/kernel/virtual_time/shared_tables.h"
 #include "engine/loader/held_environment.h"
 #include "session/driver/core_choice.h"
 #include "session/driver/pmu_plan.h"

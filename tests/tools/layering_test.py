@@ -155,6 +155,17 @@ class Rooms(Case):
                          (1, ["src/engine/e.cc:1: engine/kernel/k.h: engine may include engine/memory engine/translate engine; "
                               "not engine/kernel"]))
 
+    def test_one_folder_alone_asks_which_of_some_names_something_is(self):
+        picture = ROOMS + "tells_apart(engine/kernel/calls SYS_)\n"
+        own = {**INSIDE, "engine/kernel/calls/c.cc": "  case SYS_read: return number == SYS_write;\n"}
+        elsewhere = {"engine/kernel/k.cc": "call(SYS_read, 0);\nconst long all[] = {SYS_read, SYS_write};\n",
+                     "engine/kernel/k_test.cc": "  if (number == SYS_read) return;\n", "machine/m.cc": "case SYS_read:\n"}
+        self.assertEqual(layering({**own, **elsewhere}, picture)[0], 0)
+        for line in ("    case SYS_read: break;", "if (number == SYS_read) return;", "x = SYS_read != number;",
+                     "return a[1] !=  SYS_read;"):
+            self.assertEqual(layering({**own, "engine/kernel/x.h": f"\n{line}\n"}, picture),
+                             (1, ["src/engine/kernel/x.h:2: which SYS_ it is only engine/kernel/calls asks"]))
+
     def test_what_is_for_tests_only_they_alone_include(self):
         support = {"tests/support/engine/kernel/fake.h": '#include "engine/memory/other.h"\n', "tests/support/engine/memory/other.h": ""}
         for place in ("engine/kernel/k_bench.cc", "engine/memory/m_test.cc", "tests/support/session/fake.h"):

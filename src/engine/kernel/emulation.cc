@@ -11,7 +11,7 @@
 
 #include "arch/linear.h"
 #include "base/check.h"
-#include "engine/kernel/extended_state.h"
+#include "engine/kernel/virtual_time/extended_state.h"
 #include "engine/memory/store_key.h"
 #include "engine/segment_bases.h"
 #include "engine/translate/stubs.h"

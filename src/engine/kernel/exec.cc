@@ -9,8 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/kernel/calls/seccomp.h"
 #include "engine/kernel/native_rest.h"
-#include "engine/kernel/seccomp.h"
 #include "engine/loader/held_environment.h"
 #include "engine/raw_syscall.h"
 

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "engine/kernel/kernel_parts.h"
-#include "engine/kernel/signal_entry.h"
+#include "engine/kernel/signals/signal_entry.h"
 #include "engine/loader/held_environment.h"
 #include "engine/raw_syscall.h"
 #include "engine/test_run.h"

@@ -2,11 +2,11 @@
 // it. Handlers of system calls (call_handlers.h) get this.
 #pragma once
 
+#include "engine/kernel/calls/system_calls.h"
 #include "engine/kernel/emulation.h"
 #include "engine/kernel/exec.h"
 #include "engine/kernel/kernel_parts.h"
 #include "engine/kernel/native_rest.h"
-#include "engine/kernel/system_calls.h"
 #include "engine/kernel/threads.h"
 
 namespace zs::engine {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "engine/kernel/guest_kernel.h"
-#include "engine/kernel/restartable_sequences.h"
+#include "engine/kernel/threads/restartable_sequences.h"
 #include "engine/loader/shown_process.h"
 #include "engine/memory/real_maps.h"
 #include "engine/raw_syscall.h"

@@ -9,9 +9,9 @@
 
 #include "base/check.h"
 #include "base/room_for_descriptors.h"
-#include "engine/kernel/robust_list.h"
-#include "engine/kernel/syscall_window.h"
-#include "engine/kernel/thread_stacks.h"
+#include "engine/kernel/threads/robust_list.h"
+#include "engine/kernel/threads/syscall_window.h"
+#include "engine/kernel/threads/thread_stacks.h"
 #include "engine/loader/shown_process.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "engine/kernel/kernel_parts.h"
-#include "engine/kernel/syscall_window.h"
+#include "engine/kernel/threads/syscall_window.h"
 #include "engine/raw_syscall.h"
 #include "engine/test_run.h"
 

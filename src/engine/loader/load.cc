@@ -24,7 +24,7 @@ namespace zs::engine {
 namespace {
 
 constexpr std::uint64_t kAtMinSigStackSize = 51;  // AT_MINSIGSTKSZ; not in every elf.h
-/// AT_RSEQ_FEATURE_SIZE and AT_RSEQ_ALIGN: what kernel/restartable_sequences.h has, as Linux 6.3 and later.
+/// AT_RSEQ_FEATURE_SIZE and AT_RSEQ_ALIGN: what kernel/threads/restartable_sequences.h has, as Linux 6.3 and later.
 constexpr std::uint64_t kAtRseqFeatureSize = 27, kRseqFeatureBytes = 28, kAtRseqAlign = 28, kRseqAlignment = 32;
 constexpr std::size_t kCommBytes = 15;
 

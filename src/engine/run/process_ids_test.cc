@@ -7,7 +7,7 @@
 
 #include <set>
 
-#include "engine/kernel/shared_tables.h"
+#include "engine/kernel/virtual_time/shared_tables.h"
 
 namespace zs::engine {
 namespace {

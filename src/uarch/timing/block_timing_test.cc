@@ -47,7 +47,8 @@ TEST_P(EveryBlockTiming, KnowsTheCostOfNearlyAllThatACompilerWrites) {
   EXPECT_LT(static_cast<double>(unknown), static_cast<double>(instructions) * 0.005);
 }
 
-// VADDPS ymm1 fills upper halves, VADDPS ymm17 and xmm1 do not, VZEROUPPER clears them; ADDPS, MOVAPS and XORPS keep them.
+// VADDPS ymm1 fills upper halves, VADDPS ymm17 and xmm1 do not, VZEROUPPER clears them; ADDPS, MOVAPS and XORPS keep
+// them.
 TEST(MergingShapes, WaitForTheirDestinationWithoutVexOnly) {
   const auto shape = [](const Bytes& code) { return shape_of(code).value(); };
   const RegisterSet xmm0 = reg::bit(reg::kVector);

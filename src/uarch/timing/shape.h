@@ -38,8 +38,8 @@ enum class FusionHead : std::uint8_t {
 /// How a copy between registers may vanish at renaming.
 enum class CopyKind : std::uint8_t { None, General, Vector };
 
-/// What becomes of the upper halves of vector registers 0 to 15: they are in use from an instruction that fills them on,
-/// until all are cleared.
+/// What becomes of the upper halves of vector registers 0 to 15: they are in use from an instruction that fills them
+/// on, until all are cleared.
 enum class UpperHalves : std::uint8_t { Kept, Filled, Cleared };
 
 /// Instructions that count bits of their source; some cores have them wait for their destination too.
@@ -103,8 +103,8 @@ constexpr std::uint16_t signature_of(OperandKind first, OperandKind second, Oper
                                     static_cast<unsigned>(third) << 8 | top << 12);
 }
 
-/// The same where upper halves are in use, on a core that keeps those of a destination by merging: it waits for what the
-/// register had. (Whether a zero idiom does is not published: here it does not.)
+/// The same where upper halves are in use, on a core that keeps those of a destination by merging: it waits for what
+/// the register had. (Whether a zero idiom does is not published: here it does not.)
 /// source: Optimization manual, "Mixing Intel AVX and Intel SSE Code", on Skylake
 constexpr InstructionShape merging(InstructionShape shape) {
   if (!shape.keeps_upper || shape.zero_idiom) return shape;
