@@ -11,7 +11,9 @@ ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/", "LANG": "C",
                "PERL_HASH_SEED": "0", "PERL_PERTURB_KEYS": "0"}
 
 #: What makes a translated run a function of (program, input, seed).
-REPEATABLE = ("--virtual-time", "--seed", "1")
+#: Of the program that steps natively; it runs on the processor that is there, so the tool shows that one, too.
+NATIVE = ("--virtual-time", "--seed", "1")
+REPEATABLE = (*NATIVE, "--cpu-level", "host")
 
 
 class ToolError(Exception):
@@ -126,7 +128,7 @@ class Zeroskid:
 
 def default_runner(tool):
     """How the oracle starts a program at the addresses of a translated run by `tool`."""
-    return " ".join([os.path.join(os.path.dirname(os.path.abspath(tool)), "zeroskid-run"), "--native-load", *REPEATABLE, "--"])
+    return " ".join([os.path.join(os.path.dirname(os.path.abspath(tool)), "zeroskid-run"), "--native-load", *NATIVE, "--"])
 
 
 def main(function):
