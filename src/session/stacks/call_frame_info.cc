@@ -1,5 +1,7 @@
 #include "session/stacks/call_frame_info.h"
 
+#include <dwarf.h>
+
 #include <limits>
 #include <string_view>
 
@@ -12,35 +14,6 @@ constexpr std::size_t kMostRemembered = 64;  // rules on DW_CFA_remember_state's
 
 /// Instructions whose operand is in the low six bits.
 constexpr std::uint8_t kHighMask = 0xC0, kLowMask = 0x3F;
-constexpr std::uint8_t kAdvance = 0x40, kOffset = 0x80, kRestore = 0xC0;
-
-enum : std::uint8_t {
-  kCfaNop = 0x00,
-  kSetLocation,
-  kAdvance1,
-  kAdvance2,
-  kAdvance4,
-  kOffsetExtended,
-  kRestoreExtended,
-  kUndefined,
-  kSameValue,
-  kRegister,
-  kRemember,
-  kRestoreState,
-  kDefCfa,
-  kDefCfaRegister,
-  kDefCfaOffset,
-  kDefCfaExpression,
-  kExpression,
-  kOffsetExtendedSigned,
-  kDefCfaSigned,
-  kDefCfaOffsetSigned,
-  kValOffset,
-  kValOffsetSigned,
-  kValExpression,
-  kArgumentsSize = 0x2E,
-  kNegativeOffsetExtended = 0x2F,
-};
 
 /// Runs the instructions up to an address.
 class Interpreter {
@@ -65,52 +38,53 @@ class Interpreter {
  private:
   bool step(ByteReader& in, std::uint8_t opcode, std::uint64_t& location) {
     switch (opcode & kHighMask) {
-      case kAdvance: location += (opcode & kLowMask) * common_.code_unit; return true;
-      case kOffset: return set(opcode & kLowMask, Kind::AtFrame, scaled(read_uleb(in)));
-      case kRestore: return restore(opcode & kLowMask);
+      case DW_CFA_advance_loc: location += (opcode & kLowMask) * common_.code_unit; return true;
+      case DW_CFA_offset: return set(opcode & kLowMask, Kind::AtFrame, scaled(read_uleb(in)));
+      case DW_CFA_restore: return restore(opcode & kLowMask);
       default: break;
     }
     switch (opcode) {
-      case kCfaNop: return true;
-      case kSetLocation: location = read_pointer(in, common_.pointers); return true;
-      case kAdvance1: location += in.read<std::uint8_t>() * common_.code_unit; return true;
-      case kAdvance2: location += in.read<std::uint16_t>() * common_.code_unit; return true;
-      case kAdvance4: location += in.read<std::uint32_t>() * common_.code_unit; return true;
-      case kRemember:
+      case DW_CFA_nop: return true;
+      case DW_CFA_set_loc: location = read_pointer(in, common_.pointers); return true;
+      case DW_CFA_advance_loc1: location += in.read<std::uint8_t>() * common_.code_unit; return true;
+      case DW_CFA_advance_loc2: location += in.read<std::uint16_t>() * common_.code_unit; return true;
+      case DW_CFA_advance_loc4: location += in.read<std::uint32_t>() * common_.code_unit; return true;
+      case DW_CFA_remember_state:
         if (remembered_.size() == kMostRemembered) return false;
         remembered_.push_back(rule);
         return true;
-      case kRestoreState:
+      case DW_CFA_restore_state:
         if (remembered_.empty()) return false;
         rule = remembered_.back();
         remembered_.pop_back();
         return true;
-      case kArgumentsSize: read_uleb(in); return true;
-      case kDefCfa:
-      case kDefCfaSigned:
-      case kDefCfaRegister:
-      case kDefCfaOffset:
-      case kDefCfaOffsetSigned:
-      case kDefCfaExpression: return step_of_frame(in, opcode);
+      case DW_CFA_GNU_args_size: read_uleb(in); return true;
+      case DW_CFA_def_cfa:
+      case DW_CFA_def_cfa_sf:
+      case DW_CFA_def_cfa_register:
+      case DW_CFA_def_cfa_offset:
+      case DW_CFA_def_cfa_offset_sf:
+      case DW_CFA_def_cfa_expression: return step_of_frame(in, opcode);
       default: return step_of_register(in, opcode);
     }
   }
 
   bool step_of_frame(ByteReader& in, std::uint8_t opcode) {
     switch (opcode) {
-      case kDefCfa: {
+      case DW_CFA_def_cfa: {
         const std::uint64_t reg = read_uleb(in);
         return set_frame(reg, static_cast<std::int64_t>(read_uleb(in)));
       }
-      case kDefCfaSigned: {
+      case DW_CFA_def_cfa_sf: {
         const std::uint64_t reg = read_uleb(in);
         return set_frame(reg, in_bytes(read_sleb(in)));
       }
-      case kDefCfaRegister: return !rule.by_expression && set_frame(read_uleb(in), rule.frame_offset);
-      case kDefCfaOffset:
+      case DW_CFA_def_cfa_register: return !rule.by_expression && set_frame(read_uleb(in), rule.frame_offset);
+      case DW_CFA_def_cfa_offset:
         return !rule.by_expression && set_frame(rule.frame_register, static_cast<std::int64_t>(read_uleb(in)));
-      case kDefCfaOffsetSigned: return !rule.by_expression && set_frame(rule.frame_register, in_bytes(read_sleb(in)));
-      case kDefCfaExpression:
+      case DW_CFA_def_cfa_offset_sf:
+        return !rule.by_expression && set_frame(rule.frame_register, in_bytes(read_sleb(in)));
+      case DW_CFA_def_cfa_expression:
         rule.by_expression = true;
         rule.frame_register = 0;
         rule.frame_offset = read_expression(in);
@@ -120,23 +94,25 @@ class Interpreter {
   }
 
   bool step_of_register(ByteReader& in, std::uint8_t opcode) {
-    if (opcode < kOffsetExtended || (opcode > kValExpression && opcode != kNegativeOffsetExtended)) return false;
+    if (opcode < DW_CFA_offset_extended ||
+        (opcode > DW_CFA_val_expression && opcode != DW_CFA_GNU_negative_offset_extended))
+      return false;
     const std::uint64_t reg = read_uleb(in);
     switch (opcode) {
-      case kOffsetExtended: return set(reg, Kind::AtFrame, scaled(read_uleb(in)));
-      case kOffsetExtendedSigned: return set(reg, Kind::AtFrame, in_bytes(read_sleb(in)));
-      case kNegativeOffsetExtended: return set(reg, Kind::AtFrame, -scaled(read_uleb(in)));
-      case kValOffset: return set(reg, Kind::FramePlus, scaled(read_uleb(in)));
-      case kValOffsetSigned: return set(reg, Kind::FramePlus, in_bytes(read_sleb(in)));
-      case kRestoreExtended: return restore(reg);
-      case kUndefined: return set(reg, Kind::Unknown, 0);
-      case kSameValue: return set(reg, Kind::Same, 0);
-      case kRegister: {
+      case DW_CFA_offset_extended: return set(reg, Kind::AtFrame, scaled(read_uleb(in)));
+      case DW_CFA_offset_extended_sf: return set(reg, Kind::AtFrame, in_bytes(read_sleb(in)));
+      case DW_CFA_GNU_negative_offset_extended: return set(reg, Kind::AtFrame, -scaled(read_uleb(in)));
+      case DW_CFA_val_offset: return set(reg, Kind::FramePlus, scaled(read_uleb(in)));
+      case DW_CFA_val_offset_sf: return set(reg, Kind::FramePlus, in_bytes(read_sleb(in)));
+      case DW_CFA_restore_extended: return restore(reg);
+      case DW_CFA_undefined: return set(reg, Kind::Unknown, 0);
+      case DW_CFA_same_value: return set(reg, Kind::Same, 0);
+      case DW_CFA_register: {
         const std::uint64_t other = read_uleb(in);
         return other < arch::kDwarfRegisters && set(reg, Kind::InRegister, static_cast<std::int64_t>(other));
       }
-      case kExpression: return set(reg, Kind::AtExpression, read_expression(in));
-      case kValExpression: return set(reg, Kind::ByExpression, read_expression(in));
+      case DW_CFA_expression: return set(reg, Kind::AtExpression, read_expression(in));
+      case DW_CFA_val_expression: return set(reg, Kind::ByExpression, read_expression(in));
       default: return false;
     }
   }

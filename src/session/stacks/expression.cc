@@ -1,5 +1,7 @@
 #include "session/stacks/expression.h"
 
+#include <dwarf.h>
+
 #include <array>
 
 #include "base/dwarf_numbers.h"
@@ -9,57 +11,6 @@ namespace {
 
 constexpr std::size_t kDeepest = 32;
 constexpr int kMostSteps = 1000;  // of an expression that branches back
-
-enum : std::uint8_t {
-  kAddress = 0x03,
-  kDereference = 0x06,
-  kConst1u = 0x08,
-  kConst1s,
-  kConst2u,
-  kConst2s,
-  kConst4u,
-  kConst4s,
-  kConst8u,
-  kConst8s,
-  kConstu,
-  kConsts,
-  kDuplicate,
-  kDrop,
-  kOver,
-  kPick,
-  kSwap,
-  kRotate,
-  kAbsolute = 0x19,
-  kAnd,
-  kDivide,
-  kMinus,
-  kModulo,
-  kTimes,
-  kNegate,
-  kNot,
-  kOr,
-  kPlus,
-  kPlusConstant,
-  kShiftLeft,
-  kShiftRight,
-  kShiftRightArithmetic,
-  kXor,
-  kBranchIf,
-  kEqual,
-  kGreaterOrEqual,
-  kGreater,
-  kLessOrEqual,
-  kLess,
-  kNotEqual,
-  kSkip = 0x2F,
-  kLiteral0 = 0x30,
-  kLiteral31 = 0x4F,
-  kBaseRegister0 = 0x70,
-  kBaseRegister31 = 0x8F,
-  kBaseRegisterExtended = 0x92,
-  kDereferenceSize = 0x94,
-  kNop = 0x96,
-};
 
 class Evaluator {
  public:
@@ -114,38 +65,38 @@ class Evaluator {
   }
 
   bool constant(std::uint8_t operation) {
-    if (operation >= kLiteral0 && operation <= kLiteral31) {
-      push(operation - kLiteral0);
+    if (operation >= DW_OP_lit0 && operation <= DW_OP_lit31) {
+      push(operation - DW_OP_lit0);
       return true;
     }
-    if (operation >= kBaseRegister0 && operation <= kBaseRegister31) return push_register(operation - kBaseRegister0);
+    if (operation >= DW_OP_breg0 && operation <= DW_OP_breg31) return push_register(operation - DW_OP_breg0);
     switch (operation) {
-      case kAddress:
-      case kConst8u:
-      case kConst8s: return push_read<std::uint64_t>();
-      case kConst1u: return push_read<std::uint8_t>();
-      case kConst1s: return push_read<std::int8_t>();
-      case kConst2u: return push_read<std::uint16_t>();
-      case kConst2s: return push_read<std::int16_t>();
-      case kConst4u: return push_read<std::uint32_t>();
-      case kConst4s: return push_read<std::int32_t>();
-      case kConstu: push(read_uleb(in_)); return true;
-      case kConsts: push(static_cast<std::uint64_t>(read_sleb(in_))); return true;
-      case kBaseRegisterExtended: return push_register(read_uleb(in_));
+      case DW_OP_addr:
+      case DW_OP_const8u:
+      case DW_OP_const8s: return push_read<std::uint64_t>();
+      case DW_OP_const1u: return push_read<std::uint8_t>();
+      case DW_OP_const1s: return push_read<std::int8_t>();
+      case DW_OP_const2u: return push_read<std::uint16_t>();
+      case DW_OP_const2s: return push_read<std::int16_t>();
+      case DW_OP_const4u: return push_read<std::uint32_t>();
+      case DW_OP_const4s: return push_read<std::int32_t>();
+      case DW_OP_constu: push(read_uleb(in_)); return true;
+      case DW_OP_consts: push(static_cast<std::uint64_t>(read_sleb(in_))); return true;
+      case DW_OP_bregx: return push_register(read_uleb(in_));
       default: return false;
     }
   }
 
   bool of_stack(std::uint8_t operation) {
     switch (operation) {
-      case kDuplicate: push(peek(0)); return true;
-      case kDrop: pop(); return true;
-      case kOver: push(peek(1)); return true;
-      case kPick: push(peek(in_.read<std::uint8_t>())); return true;
-      case kSwap: rotate(2); return true;
-      case kRotate: rotate(3); return true;
-      case kDereference: return dereference(8);
-      case kDereferenceSize: return dereference(in_.read<std::uint8_t>());
+      case DW_OP_dup: push(peek(0)); return true;
+      case DW_OP_drop: pop(); return true;
+      case DW_OP_over: push(peek(1)); return true;
+      case DW_OP_pick: push(peek(in_.read<std::uint8_t>())); return true;
+      case DW_OP_swap: rotate(2); return true;
+      case DW_OP_rot: rotate(3); return true;
+      case DW_OP_deref: return dereference(8);
+      case DW_OP_deref_size: return dereference(in_.read<std::uint8_t>());
       default: return false;
     }
   }
@@ -170,17 +121,17 @@ class Evaluator {
 
   bool arithmetic(std::uint8_t operation) {
     switch (operation) {
-      case kPlusConstant: push(pop() + read_uleb(in_)); return true;
-      case kNegate: push(0 - pop()); return true;
-      case kNot: push(~pop()); return true;
-      case kAbsolute: {
+      case DW_OP_plus_uconst: push(pop() + read_uleb(in_)); return true;
+      case DW_OP_neg: push(0 - pop()); return true;
+      case DW_OP_not: push(~pop()); return true;
+      case DW_OP_abs: {
         const std::uint64_t value = pop();
         push(static_cast<std::int64_t>(value) < 0 ? 0 - value : value);
         return true;
       }
       default: break;
     }
-    if (operation < kAnd || operation > kNotEqual || operation == kBranchIf) return false;
+    if (operation < DW_OP_and || operation > DW_OP_ne || operation == DW_OP_bra) return false;
     const std::uint64_t b = pop();
     const std::uint64_t a = pop();
     return binary(operation, a, b);
@@ -189,38 +140,38 @@ class Evaluator {
   bool binary(std::uint8_t operation, std::uint64_t a, std::uint64_t b) {
     const auto x = static_cast<std::int64_t>(a), y = static_cast<std::int64_t>(b);
     switch (operation) {
-      case kAnd: push(a & b); return true;
-      case kOr: push(a | b); return true;
-      case kXor: push(a ^ b); return true;
-      case kPlus: push(a + b); return true;
-      case kMinus: push(a - b); return true;
-      case kTimes: push(a * b); return true;
-      case kDivide:
+      case DW_OP_and: push(a & b); return true;
+      case DW_OP_or: push(a | b); return true;
+      case DW_OP_xor: push(a ^ b); return true;
+      case DW_OP_plus: push(a + b); return true;
+      case DW_OP_minus: push(a - b); return true;
+      case DW_OP_mul: push(a * b); return true;
+      case DW_OP_div:
         if (y == 0 || y == -1) return false;
         push(static_cast<std::uint64_t>(x / y));
         return true;
-      case kModulo:
+      case DW_OP_mod:
         if (b == 0) return false;
         push(a % b);
         return true;
-      case kShiftLeft: push(b < 64 ? a << b : 0); return true;
-      case kShiftRight: push(b < 64 ? a >> b : 0); return true;
-      case kShiftRightArithmetic: push(static_cast<std::uint64_t>(x >> (b < 64 ? b : 63))); return true;
-      case kEqual: push(x == y ? 1 : 0); return true;
-      case kNotEqual: push(x != y ? 1 : 0); return true;
-      case kGreaterOrEqual: push(x >= y ? 1 : 0); return true;
-      case kGreater: push(x > y ? 1 : 0); return true;
-      case kLessOrEqual: push(x <= y ? 1 : 0); return true;
-      case kLess: push(x < y ? 1 : 0); return true;
+      case DW_OP_shl: push(b < 64 ? a << b : 0); return true;
+      case DW_OP_shr: push(b < 64 ? a >> b : 0); return true;
+      case DW_OP_shra: push(static_cast<std::uint64_t>(x >> (b < 64 ? b : 63))); return true;
+      case DW_OP_eq: push(x == y ? 1 : 0); return true;
+      case DW_OP_ne: push(x != y ? 1 : 0); return true;
+      case DW_OP_ge: push(x >= y ? 1 : 0); return true;
+      case DW_OP_gt: push(x > y ? 1 : 0); return true;
+      case DW_OP_le: push(x <= y ? 1 : 0); return true;
+      case DW_OP_lt: push(x < y ? 1 : 0); return true;
       default: return false;
     }
   }
 
   bool flow(std::uint8_t operation) {
-    if (operation == kNop) return true;
-    if (operation != kSkip && operation != kBranchIf) return false;
+    if (operation == DW_OP_nop) return true;
+    if (operation != DW_OP_skip && operation != DW_OP_bra) return false;
     const auto distance = std::int64_t{in_.read<std::int16_t>()};
-    if (operation == kBranchIf && pop() == 0) return true;
+    if (operation == DW_OP_bra && pop() == 0) return true;
     const std::int64_t target = static_cast<std::int64_t>(in_.offset()) + distance;
     if (target < 0 || static_cast<std::uint64_t>(target) > length_) return false;
     in_.seek(static_cast<std::uint64_t>(target));
