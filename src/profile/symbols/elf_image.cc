@@ -31,21 +31,21 @@
 namespace zs::profile {
 namespace {
 
-struct Segment {
-  std::uint64_t offset, file_bytes, address, memory_bytes;
-  bool executable;
-};
+/// Nothing if it has none, or one longer than those are.
+std::optional<BuildId> build_id_of(Dwfl_Module* module) {
+  const unsigned char* bytes = nullptr;
+  GElf_Addr where = 0;
+  const int size = dwfl_module_build_id(module, &bytes, &where);
+  if (size <= 0 || size > static_cast<int>(sizeof(BuildId::bytes))) return std::nullopt;
+  return BuildId::of(bytes, static_cast<std::uint8_t>(size));
+}
 
 /// A separate debug file: where libdw looks (beside the file, /usr/lib/debug, debuginfod if DEBUGINFOD_URLS is set),
 /// then below the directory that the module was given, and in perf's cache, by build-id.
 int find_debuginfo(Dwfl_Module* module, void** userdata, const char* name, Dwarf_Addr base, const char* file,
                    const char* link, GElf_Word checksum, char** found) {
   int fd = dwfl_standard_find_debuginfo(module, userdata, name, base, file, link, checksum, found);
-  const unsigned char* bytes = nullptr;
-  GElf_Addr where = 0;
-  const int size = fd < 0 ? dwfl_module_build_id(module, &bytes, &where) : 0;
-  const auto id = size > 0 && size <= 20 ? BuildId::of(bytes, static_cast<std::uint8_t>(size)) : std::nullopt;
-  if (id) {
+  if (const auto id = fd < 0 ? build_id_of(module) : std::nullopt) {
     const std::string symfs = *userdata != nullptr ? *static_cast<const std::string*>(*userdata) : "", hex = id->hex();
     const std::string installed =
         fmt::format("{}/usr/lib/debug/.build-id/{}/{}.debug", symfs, hex.substr(0, 2), hex.substr(2));
@@ -62,6 +62,8 @@ constexpr Dwfl_Callbacks kCallbacks{.find_elf = dwfl_build_id_find_elf,
                                     .find_debuginfo = find_debuginfo,
                                     .section_address = dwfl_offline_section_address,
                                     .debuginfo_path = nullptr};
+
+bool is_code(const GElf_Phdr& segment) { return (segment.p_flags & PF_X) != 0; }
 
 Symbol::Binding binding_of(unsigned char info) {
   switch (GELF_ST_BIND(info)) {
@@ -87,14 +89,7 @@ class OpenImage final : public ElfImage {
   OpenImage(std::string path, Dwfl* dwfl, Dwfl_Module* module) : path_(std::move(path)), dwfl_(dwfl), module_(module) {
     elf_ = dwfl_module_getelf(module_, &bias_);
     read_segments();
-    const unsigned char* id = nullptr;
-    GElf_Addr where = 0;
-    const int size = dwfl_module_build_id(module_, &id, &where);
-    if (size > 0 && static_cast<std::size_t>(size) <= sizeof(BuildId::bytes)) {
-      build_id_.emplace();
-      build_id_->size = static_cast<std::uint8_t>(size);
-      std::copy_n(id, size, build_id_->bytes.begin());
-    }
+    build_id_ = build_id_of(module_);
     std::size_t raw_size = 0;
     if (const char* raw = elf_rawfile(elf_, &raw_size)) raw_ = std::as_bytes(std::span(raw, raw_size));
   }
@@ -124,9 +119,9 @@ class OpenImage final : public ElfImage {
   std::string section_of(ImageAddress address) const override;
 
  private:
-  const Segment* segment_at(ImageAddress address) const {
-    for (const Segment& segment : segments_) {
-      if (value(address) >= segment.address && value(address) - segment.address < segment.memory_bytes) return &segment;
+  const GElf_Phdr* segment_at(ImageAddress address) const {
+    for (const GElf_Phdr& segment : segments_) {
+      if (value(address) >= segment.p_vaddr && value(address) - segment.p_vaddr < segment.p_memsz) return &segment;
     }
     return nullptr;
   }
@@ -154,7 +149,7 @@ class OpenImage final : public ElfImage {
   GElf_Addr bias_ = 0;  // libdw's addresses of this module are image addresses plus this
   Elf* elf_ = nullptr;
   Bytes raw_;
-  std::vector<Segment> segments_;
+  std::vector<GElf_Phdr> segments_;
   std::uint64_t thread_bytes_ = 0;  // of an executable: from the beginning of a thread's block to the thread pointer
   std::optional<BuildId> build_id_;
   SymbolTable symbols_;
@@ -204,12 +199,10 @@ void OpenImage::read_segments() {
     GElf_Phdr header;
     if (gelf_getphdr(elf_, static_cast<int>(i), &header) == nullptr) continue;
     if (header.p_type == PT_TLS) read_thread_block(header);
-    if (header.p_type != PT_LOAD) continue;
-    segments_.push_back(
-        {header.p_offset, header.p_filesz, header.p_vaddr, header.p_memsz, (header.p_flags & PF_X) != 0});
+    if (header.p_type == PT_LOAD) segments_.push_back(header);
   }
   // What shares a page with code is asked of the code first.
-  std::stable_partition(segments_.begin(), segments_.end(), [](const Segment& one) { return one.executable; });
+  std::stable_partition(segments_.begin(), segments_.end(), is_code);
 }
 
 bool OpenImage::is_executable() const {
@@ -266,7 +259,7 @@ void OpenImage::read_symbols() {
   add_plt_names();
   add_functions_without_symbols();
   std::uint64_t limit = 0;
-  for (const Segment& segment : segments_) limit = std::max(limit, segment.address + segment.memory_bytes);
+  for (const GElf_Phdr& segment : segments_) limit = std::max(limit, segment.p_vaddr + segment.p_memsz);
   symbols_.finish(ImageAddress{limit});
 }
 
@@ -277,8 +270,8 @@ void OpenImage::add_functions_without_symbols() {
     if (name.starts_with(".plt")) stubs.emplace_back(header.sh_addr, header.sh_addr + header.sh_size);
   });
   const auto add = [&](std::uint64_t start, std::uint64_t size, std::string name) {
-    const Segment* const segment = segment_at(ImageAddress{start});
-    if (segment == nullptr || !segment->executable || size > segment->memory_bytes) return;
+    const GElf_Phdr* const segment = segment_at(ImageAddress{start});
+    if (segment == nullptr || !is_code(*segment) || size > segment->p_memsz) return;
     const auto is_in = [&](const auto& range) { return start >= range.first && start < range.second; };
     if (std::ranges::none_of(stubs, is_in)) symbols_.add_without_symbol(ImageAddress{start}, size, std::move(name));
   };
@@ -289,16 +282,15 @@ void OpenImage::add_functions_without_symbols() {
 /// What the dynamic linker will put into each slot: image address of the slot -> name.
 std::unordered_map<std::uint64_t, std::string> OpenImage::slot_names() const {
   std::unordered_map<std::uint64_t, std::string> names;
-  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_RELA || header.sh_entsize == 0) continue;
+  each_section(elf_, [&](std::string_view, const GElf_Shdr& header, Elf_Scn* section) {
+    if (header.sh_type != SHT_RELA || header.sh_entsize == 0) return;
     Elf_Scn* table = elf_getscn(elf_, header.sh_link);
     GElf_Shdr table_header;
     const bool named =
         table != nullptr && gelf_getshdr(table, &table_header) != nullptr && table_header.sh_type == SHT_DYNSYM;
     Elf_Data* symbols = named ? elf_getdata(table, nullptr) : nullptr;
     Elf_Data* relocations = elf_getdata(section, nullptr);
-    if (relocations == nullptr) continue;
+    if (relocations == nullptr) return;
     const auto count = static_cast<int>(header.sh_size / header.sh_entsize);
     for (int i = 0; i < count; ++i) {
       GElf_Rela relocation;
@@ -314,7 +306,7 @@ std::unordered_map<std::uint64_t, std::string> OpenImage::slot_names() const {
       const char* name = elf_strptr(elf_, table_header.sh_link, symbol.st_name);
       if (name != nullptr && *name != '\0') names[relocation.r_offset] = name;
     }
-  }
+  });
   return names;
 }
 
@@ -453,30 +445,29 @@ std::vector<InlineFrame> OpenImage::inlines_of(ImageAddress address) {
 
 std::optional<ImageAddress> OpenImage::image_address_of(FileOffset offset) const {
   constexpr std::uint64_t page = 4096;
-  for (const Segment& segment : segments_) {
+  for (const GElf_Phdr& segment : segments_) {
     // Mapping is by whole pages: what shares the segment's first or last page is mapped with it.
-    const std::uint64_t first = segment.offset & ~(page - 1);
-    const std::uint64_t end = (segment.offset + segment.file_bytes + page - 1) & ~(page - 1);
-    if (segment.file_bytes == 0 || value(offset) < first || value(offset) >= end) continue;
-    return ImageAddress{value(offset) - segment.offset + segment.address};
+    const std::uint64_t first = segment.p_offset & ~(page - 1);
+    const std::uint64_t end = (segment.p_offset + segment.p_filesz + page - 1) & ~(page - 1);
+    if (segment.p_filesz == 0 || value(offset) < first || value(offset) >= end) continue;
+    return ImageAddress{value(offset) - segment.p_offset + segment.p_vaddr};
   }
   return std::nullopt;
 }
 
 std::optional<FileOffset> OpenImage::file_offset_of(ImageAddress address) const {
-  const Segment* segment = segment_at(address);
+  const GElf_Phdr* segment = segment_at(address);
   if (segment == nullptr) return std::nullopt;
-  return FileOffset{value(address) - segment->address + segment->offset};
+  return FileOffset{value(address) - segment->p_vaddr + segment->p_offset};
 }
 
 Bytes OpenImage::code(ImageAddress start, std::size_t size) const {
-  const Segment* segment = segment_at(start);
+  const GElf_Phdr* segment = segment_at(start);
   if (segment == nullptr) return {};
-  const std::uint64_t into = value(start) - segment->address;
-  if (into >= segment->file_bytes) return {};
-  const std::uint64_t offset = segment->offset + into;
-  if (offset >= raw_.size()) return {};
-  const std::uint64_t available = std::min<std::uint64_t>(segment->file_bytes - into, raw_.size() - offset);
+  const std::uint64_t into = value(start) - segment->p_vaddr;
+  const std::uint64_t offset = segment->p_offset + into;
+  if (into >= segment->p_filesz || offset >= raw_.size()) return {};
+  const std::uint64_t available = std::min<std::uint64_t>(segment->p_filesz - into, raw_.size() - offset);
   return raw_.subspan(offset, std::min<std::uint64_t>(size, available));
 }
 
