@@ -64,10 +64,10 @@ TEST(RecordingConfig, EveryShorterPrefixIsRefused) {
 
 TEST(RecordingConfig, AnotherVersionIsNamed) {
   auto bytes = encode_config(two_events());
-  bytes[8] = std::byte{11};
+  bytes[8] = std::byte{12};
   const auto back = decode_config(bytes);
   ASSERT_FALSE(back);
-  EXPECT_EQ(back.error().message, "recording configuration: version 11, this zeroskid-run reads version 10");
+  EXPECT_EQ(back.error().message, "recording configuration: version 12, this zeroskid-run reads version 11");
   EXPECT_THAT(back.error().hint, HasSubstr("same build"));
 }
 
