@@ -1,5 +1,5 @@
-// Small adapters between the parts of the PC: interrupt lines on their way through the 8259 pair and the I/O APIC to the
-// local APIC.
+// Small adapters between the parts of the PC: interrupt lines on their way through the 8259 pair and the I/O APIC to
+// the local APIC.
 #pragma once
 
 #include <cstdint>
