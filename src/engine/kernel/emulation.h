@@ -1,6 +1,6 @@
 // Instructions that do not run in translated code because what they tell or set is the engine's: FS and GS and their
-// bases, the rights of protection keys, and under --virtual-time the processor's clock, its random numbers, its name and,
-// of one that is fixed, its extended state; and far returns, which set RIP, CS and more at once.
+// bases, the rights of protection keys, and under --virtual-time the processor's clock, its random numbers, its name
+// and, of one that is fixed, its extended state; and far returns, which set RIP, CS and more at once.
 #pragma once
 
 #include <cstdint>

@@ -70,11 +70,11 @@ std::uint32_t CodeBook::path_of(const arch::PathDescription& description, UpperU
     if (timing_.merges_upper_halves) {
       const InstructionShape& shape = text_.shape(code);
       const UpperHalves becomes = shape.upper;
-      if (shape.keeps_upper && upper.filled)
+      if (becomes == UpperHalves::Kept && upper.filled)
         code = text_.merging_code(code);
-      else if (shape.keeps_upper && !upper.cleared)
+      else if (becomes == UpperHalves::Kept && !upper.cleared)
         upper.merges = true;
-      if (becomes != UpperHalves::Kept) {
+      if (becomes >= UpperHalves::Filled) {
         upper.filled = becomes == UpperHalves::Filled;
         upper.cleared = !upper.filled;
       }
@@ -124,7 +124,7 @@ void CodeBook::describe(std::uint32_t path, const arch::PathDescription& descrip
   UpperUse upper;
   const std::uint32_t number = path_of(description, upper);
   numbered_[path] = {.path = number, .addresses = addresses_of(description), .upper = upper};
-  any_leaves_upper_ |= upper.filled;
+  upper_.any_leaves |= upper.filled;
 }
 
 /// What is kept are blocks, in which nothing changes but the numbers of their instructions.
@@ -136,7 +136,7 @@ void CodeBook::begin_again() {
   addresses_.clear();
   addresses_by_ = {};
   within_blocks_ = {};
-  merging_paths_ = {};
+  upper_.merging = {};
   blocks_by_ = {};
   block_bytes_ = 0;
   arena_ = {};
@@ -178,7 +178,7 @@ const Plan& CodeBook::plan_within(std::uint32_t number, const KnownBlock& open) 
 const Plan& CodeBook::merging_plan(std::uint32_t path, const KnownBlock* open) {
   CHECK(knows(path), path);
   const std::uint32_t usual = numbered_[path].path;
-  std::uint32_t number = merging_paths_[usual];
+  std::uint32_t number = upper_.merging[usual];
   if (number == kUnknown) {
     words_.clear();
     bool in_use = true;
@@ -186,12 +186,12 @@ const Plan& CodeBook::merging_plan(std::uint32_t path, const KnownBlock* open) {
       const std::uint32_t* const word = reader.next();
       reader.read();
       const InstructionShape& shape = text_.shape(text_.code(reader.number));
-      if (shape.upper != UpperHalves::Kept) in_use = shape.upper == UpperHalves::Filled;
+      if (shape.upper >= UpperHalves::Filled) in_use = shape.upper == UpperHalves::Filled;
       const std::uint32_t instruction = in_use ? text_.merging_instruction(reader.number) : reader.number;
       words_.push_back((*word & ~CodeWord::kNumber) | instruction);
       words_.insert(words_.end(), word + 1, reader.next());
     }
-    merging_paths_[usual] = number = path_of_words();
+    upper_.merging[usual] = number = path_of_words();
   }
   if (open != nullptr) return plan_within(number, *open);
   Path& known = paths_[number];

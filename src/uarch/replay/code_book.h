@@ -182,7 +182,7 @@ class CodeBook {
   };
   UpperUse upper_use(std::uint32_t path) const { return numbered_[path].upper; }
   /// Whether some path leaves them in use; else nobody has to ask.
-  bool any_leaves_upper() const { return any_leaves_upper_; }
+  bool any_leaves_upper() const { return upper_.any_leaves; }
 
   /// open    the block that is open before the run; null: none
   /// merges  of UpperUse, and they are in use
@@ -266,8 +266,10 @@ class CodeBook {
   std::vector<std::uint32_t> free_ids_;  // that no block has any more
   std::size_t block_bytes_ = 0;
   std::uint64_t forgotten_ = 0;
-  FlatMap<std::uint32_t> merging_paths_;  // by the number of the path as it is otherwise
-  bool any_leaves_upper_ = false;
+  struct {
+    FlatMap<std::uint32_t> merging;  // paths, by the number of the path as it is otherwise
+    bool any_leaves = false;
+  } upper_;
   // scratch
   std::vector<std::uint32_t> words_;
   std::vector<arch::AddressTerm> terms_;

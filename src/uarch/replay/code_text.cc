@@ -63,7 +63,7 @@ std::uint32_t CodeText::code_of(const arch::PathInstruction& told) {
 
 std::uint32_t CodeText::merging_code(std::uint32_t code) {
   Code other = codes_[code];
-  other.merges = shape(code).keeps_upper;
+  other.merges = shape(code).upper == UpperHalves::Kept;
   return find_or_add(other, [&] { return merging(shape(code)); });
 }
 

@@ -34,7 +34,9 @@ constexpr std::uint16_t kFusingConditions[] = {
 constexpr RegisterSet kGeneralRegisters = 0xFFFF;
 
 bool fuses(Fusion fusion, const InstructionShape& head, const InstructionShape& jump) {
-  if (fusion == Fusion::None || !jump.conditional_jump || head.memory_and_immediate || head.stores != 0) return false;
+  if (fusion == Fusion::None || jump.condition == InstructionShape::kNoJcc || head.memory_and_immediate ||
+      head.stores != 0)
+    return false;
   if (fusion == Fusion::CompareAndTest && (head.writes & kGeneralRegisters) != 0) return false;
   return (kFusingConditions[static_cast<std::size_t>(head.fusion)] >> jump.condition & 1) != 0;
 }

@@ -53,8 +53,8 @@ TEST(MergingShapes, WaitForTheirDestinationWithoutVexOnly) {
   const auto shape = [](const Bytes& code) { return shape_of(code).value(); };
   const RegisterSet xmm0 = reg::bit(reg::kVector);
   EXPECT_EQ(shape({0xC5, 0xF4, 0x58, 0xCA}).upper, UpperHalves::Filled);
-  EXPECT_EQ(shape({0x62, 0xE1, 0x74, 0x28, 0x58, 0xCA}).upper, UpperHalves::Kept);
-  EXPECT_EQ(shape({0xC5, 0xF0, 0x58, 0xCA}).upper, UpperHalves::Kept);
+  EXPECT_EQ(shape({0x62, 0xE1, 0x74, 0x28, 0x58, 0xCA}).upper, UpperHalves::Untouched);
+  EXPECT_EQ(shape({0xC5, 0xF0, 0x58, 0xCA}).upper, UpperHalves::Untouched);
   EXPECT_EQ(shape({0xC5, 0xF8, 0x77}).upper, UpperHalves::Cleared);
   const InstructionShape copy = shape({0x0F, 0x28, 0xC1}), with_vex = shape({0xC5, 0xF8, 0x28, 0xC1});
   EXPECT_EQ(copy.copy, CopyKind::Vector);

@@ -295,9 +295,8 @@ InstructionShape shape_from(const ZydisDecodedInstruction& raw, const ZydisDecod
   shape.signature = signature_of(kinds[0], kinds[1], kinds[2], top);
   shape.memory_and_immediate = has_memory && has_immediate;
   shape.branch = isa::branch_kind(raw, operands);
-  shape.conditional_jump =
-      shape.branch == BranchKind::Conditional && (raw.opcode_map == ZYDIS_OPCODE_MAP_0F || (raw.opcode & 0xF0) == 0x70);
-  shape.condition = shape.conditional_jump ? raw.opcode & 0x0F : 0;
+  if (shape.branch == BranchKind::Conditional && (raw.opcode_map == ZYDIS_OPCODE_MAP_0F || (raw.opcode & 0xF0) == 0x70))
+    shape.condition = raw.opcode & 0x0F;
   shape.fusion = trait.fusion;
   shape.bit_count = trait.bit_count;
   shape.three_operands = raw.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY && visible >= 3;
@@ -307,7 +306,7 @@ InstructionShape shape_from(const ZydisDecodedInstruction& raw, const ZydisDecod
   const bool exchange = raw.mnemonic == ZYDIS_MNEMONIC_XCHG && has_memory;  // locked without the prefix
   shape.serialising = trait.serialising || exchange || (raw.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0;
   shape.nop = raw.meta.category == ZYDIS_CATEGORY_NOP || raw.meta.category == ZYDIS_CATEGORY_WIDENOP;
-  shape.keeps_upper = shape.vector && raw.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;
+  if (shape.vector && raw.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY) shape.upper = UpperHalves::Kept;
   if (raw.mnemonic == ZYDIS_MNEMONIC_VZEROUPPER || raw.mnemonic == ZYDIS_MNEMONIC_VZEROALL)
     shape.upper = UpperHalves::Cleared;
   classify_copy(raw, operands, trait, shape);

@@ -40,31 +40,36 @@ enum class CopyKind : std::uint8_t { None, General, Vector };
 
 /// What becomes of the upper halves of vector registers 0 to 15: they are in use from an instruction that fills them
 /// on, until all are cleared.
-enum class UpperHalves : std::uint8_t { Kept, Filled, Cleared };
+enum class UpperHalves : std::uint8_t {
+  Untouched,
+  Kept,  // of a destination that is written without VEX
+  Filled,
+  Cleared
+};
 
 /// Instructions that count bits of their source; some cores have them wait for their destination too.
 enum class BitCount : std::uint8_t { None, Ones, Zeros };
 
 struct InstructionShape {
+  static constexpr std::uint8_t kNoJcc = 0xFF;
+
   std::uint16_t mnemonic = 0;   // of Zydis
   std::uint16_t signature = 0;  // kinds of its operands (signature_of)
   std::uint8_t length = 0;
   std::uint8_t loads = 0, stores = 0;  // memory operands; a REP string instruction: of one element
-  std::uint8_t condition = 0;          // low opcode nibble of a Jcc
+  std::uint8_t condition = kNoJcc;     // low opcode nibble of a Jcc, which can fuse; not of LOOP and JRCXZ
   arch::BranchKind branch = arch::BranchKind::None;
   FusionHead fusion = FusionHead::None;
   CopyKind copy = CopyKind::None;
   BitCount bit_count = BitCount::None;
-  bool conditional_jump = false;  // Jcc, which can fuse; not LOOP and JRCXZ
-  bool zero_idiom = false;        // result is known without its operands: XOR r, r and its kin
-  bool indexed = false;           // its memory operand has an index register
-  bool three_operands = false;    // VEX or EVEX with a source that is not overwritten
+  bool zero_idiom = false;      // result is known without its operands: XOR r, r and its kin
+  bool indexed = false;         // its memory operand has an index register
+  bool three_operands = false;  // VEX or EVEX with a source that is not overwritten
   bool memory_and_immediate = false;
   bool rip_relative = false;
   bool changes_length = false;  // 66H or 67H changes how long the immediate is: the predecoder stalls
   bool vector = false;          // its result is in the vector unit
-  bool keeps_upper = false;     // and without VEX, so that the upper half of its destination stays
-  UpperHalves upper = UpperHalves::Kept;
+  UpperHalves upper = UpperHalves::Untouched;
   bool repeats = false;      // REP string instruction
   bool serialising = false;  // CPUID, fences, LOCK: what is after it waits for what is before it
   bool nop = false;
@@ -107,7 +112,7 @@ constexpr std::uint16_t signature_of(OperandKind first, OperandKind second, Oper
 /// the register had. (Whether a zero idiom does is not published: here it does not.)
 /// source: Optimization manual, "Mixing Intel AVX and Intel SSE Code", on Skylake
 constexpr InstructionShape merging(InstructionShape shape) {
-  if (!shape.keeps_upper || shape.zero_idiom) return shape;
+  if (shape.upper != UpperHalves::Kept || shape.zero_idiom) return shape;
   constexpr RegisterSet kVectors = reg::bit(reg::kMask) - reg::bit(reg::kVector);
   shape.reads |= shape.writes & kVectors;
   shape.copy = CopyKind::None;
