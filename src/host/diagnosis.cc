@@ -63,23 +63,16 @@ std::string permission_clause(const PerfFacts& perf) {
 
 Finding without_pmu(const MachineFacts& facts) {
   const CpuidFacts& cpuid = facts.cpuid;
-  if (cpuid.hypervisor) {
-    std::string seen;
-    if (cpuid_shows_no_counters(cpuid))
-      seen = "CPUID leaf 0xA reports 0 counters";
-    else if (cpuid.perfmon_leaf)
-      seen = fmt::format("CPUID leaf 0xA reports {}, yet the kernel found no PMU", counters_of(cpuid));
-    else
-      seen = "the kernel found no PMU";
-    return {State::None, where(cpuid) + seen + " (" + permission_clause(facts.perf) + ")", {kAskForVpmu}};
-  }
   const std::string seen =
       cpuid_shows_no_counters(cpuid) ? "CPUID leaf 0xA reports 0 counters"
       : cpuid.perfmon_leaf ? fmt::format("CPUID leaf 0xA reports {}, yet the kernel found no PMU", counters_of(cpuid))
                            : "the kernel found no PMU";
-  return {State::None,
-          seen + " (" + permission_clause(facts.perf) + ")",
-          {"dmesg | grep 'Performance Events' says why the kernel has no PMU driver here (firmware, kernel build)"}};
+  return {
+      State::None,
+      where(cpuid) + seen + " (" + permission_clause(facts.perf) + ")",
+      {cpuid.hypervisor
+           ? kAskForVpmu
+           : "dmesg | grep 'Performance Events' says why the kernel has no PMU driver here (firmware, kernel build)"}};
 }
 
 Finding opened(const MachineFacts& facts) {

@@ -1,4 +1,3 @@
-#include "cli/calibrate/calibration.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

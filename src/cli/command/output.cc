@@ -33,17 +33,11 @@ void Output::add(const std::string& text) {
 }
 
 bool Output::flush() {
-  for (std::string_view rest = text_; !rest.empty() && whole_;) {
-    const ssize_t done = write(descriptor_, rest.data(), rest.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done > 0) {
-      rest.remove_prefix(static_cast<std::size_t>(done));
-      continue;
-    }
+  if (whole_ && !write_all(descriptor_, text_)) {
     whole_ = false;
-    if (path_.empty()) break;
-    say(Error{path_ + ": " + std::strerror(errno) + "; the counts are not in it, or not all of them",
-              "choose another place with -o FILE"});
+    if (!path_.empty())
+      say(Error{path_ + ": " + std::strerror(errno) + "; the counts are not in it, or not all of them",
+                "choose another place with -o FILE"});
   }
   text_.clear();
   return whole_ || path_.empty();

@@ -11,8 +11,6 @@
 #include <fstream>
 #include <map>
 
-#include "cli/linux/elf_needs.h"
-
 namespace zs::cli {
 namespace {
 

@@ -166,23 +166,22 @@ Result<std::vector<std::byte>> make_initramfs(const LinuxWords& words, const std
   const char* const search = std::getenv("PATH");
   SearchFailure failure;
   std::string found;
-  for (const std::string& path : {program, fs::current_path().string()}) {
-    if (auto added = files.add(path); !added) return added.error();
-  }
-  for (const auto* const paths : {&words.files, &words.modules}) {
-    for (const std::string& path : *paths) {
-      if (auto added = files.add(absolute(path)); !added) return added.error();
-    }
-  }
+  std::vector<std::string> paths = {program, fs::current_path()};
+  paths.insert(paths.end(), words.files.begin(), words.files.end());
+  paths.insert(paths.end(), words.modules.begin(), words.modules.end());
   // What the command may want to run or read: the files that its words name, a shell, perf.
   std::vector<std::string> wanted(command.begin() + 1, command.end());
   wanted.insert(wanted.end(), {"sh", "perf"});
   for (const std::string& word : wanted) {
-    if (!word.empty() && find_program(word, search, found, failure)) {
-      if (auto added = files.add(absolute(found)); !added) return added.error();
-    } else if (std::error_code error; !word.empty() && fs::is_regular_file(word, error)) {
-      if (auto added = files.add(absolute(word)); !added) return added.error();
-    }
+    std::error_code error;
+    if (word.empty()) continue;
+    if (find_program(word, search, found, failure))
+      paths.push_back(found);
+    else if (fs::is_regular_file(word, error))
+      paths.push_back(word);
+  }
+  for (const std::string& path : paths) {
+    if (auto added = files.add(absolute(path)); !added) return added.error();
   }
   const char* const terminal = words.shell ? std::getenv("TERM") : nullptr;
   std::vector<std::string> strings = {fs::current_path(), words.shell ? "/dev/ttyS0" : "-", words.record ? "1" : "0"};

@@ -85,13 +85,11 @@ std::string metric_list_json(const arch::CpuModel& model) {
   page["metrics"] = report::Json::array();
   for (const arch::Metric& row : arch::metric_rows()) {
     if (!arch::has_metric(model, row)) continue;
-    report::Json line;
-    line["name"] = row.name;
-    line["groups"] = row.groups;
-    line["unit"] = row.unit;
-    line["formula"] = row.formula;
-    line["description"] = row.description;
-    page["metrics"].push_back(line);
+    page["metrics"].push_back({{"name", row.name},
+                               {"groups", row.groups},
+                               {"unit", row.unit},
+                               {"formula", row.formula},
+                               {"description", row.description}});
   }
   return page.dump(2) + "\n";
 }

@@ -99,16 +99,8 @@ complete -F _zeroskid zeroskid zs
 )bash";
 
 std::string text_of(const Offer& offer) {
-  const std::string before = offer.list ? "," : "";
-  switch (offer.kind) {
-    case Offer::Kind::Nothing: return "";
-    case Offer::Kind::Words: return before + joined(offer.words);
-    case Offer::Kind::Files: return "@files";
-    case Offer::Kind::Events: return before + "@events";
-    case Offer::Kind::Metrics: return before + "@metrics";
-    case Offer::Kind::Models: return "@models";
-  }
-  return "";
+  static constexpr const char* kTexts[] = {"", "", "@files", "@events", "@metrics", "@models"};  // by Offer::Kind
+  return (offer.list ? "," : "") + joined(offer.words) + kTexts[static_cast<std::size_t>(offer.kind)];
 }
 
 std::string operand_of(const OptionTable& table) {

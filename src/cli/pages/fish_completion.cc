@@ -96,17 +96,15 @@ std::string quoted(const std::string& text) {
 
 /// What `complete` is told of a value.
 std::string arguments_of(const Offer& offer) {
-  const std::string list = offer.list ? "(__zeroskid_list " : "";
-  const std::string end = offer.list ? ")" : "";
-  switch (offer.kind) {
-    case Offer::Kind::Nothing: return "-x";
-    case Offer::Kind::Words: return "-x -a " + quoted(list + joined(offer.words) + end);
-    case Offer::Kind::Files: return "-r -F";
-    case Offer::Kind::Events: return "-x -a '(__zeroskid_list (__zeroskid_names))'";
-    case Offer::Kind::Metrics: return "-x -a '(__zeroskid_list (__zeroskid_names metrics))'";
-    case Offer::Kind::Models: return "-x -a '(__zeroskid_models) host'";
-  }
-  return "-x";
+  static constexpr const char* kTexts[] = {"-x",
+                                           "-x -a ",
+                                           "-r -F",
+                                           "-x -a '(__zeroskid_list (__zeroskid_names))'",
+                                           "-x -a '(__zeroskid_list (__zeroskid_names metrics))'",
+                                           "-x -a '(__zeroskid_models) host'"};  // by Offer::Kind
+  const std::string text = kTexts[static_cast<std::size_t>(offer.kind)], words = joined(offer.words);
+  if (offer.kind != Offer::Kind::Words) return text;
+  return text + quoted(offer.list ? "(__zeroskid_list " + words + ")" : words);
 }
 
 /// complete -c zeroskid -n '__zeroskid_at ...'

@@ -47,17 +47,11 @@ std::string in_quotes(const std::string& text) {
 /// What _arguments does at a value: MESSAGE:ACTION.
 std::string action_of(const Offer& offer, const std::string& placeholder) {
   const std::string message = replaced(placeholder, ":\\", '\\');
-  switch (offer.kind) {
-    case Offer::Kind::Nothing: return message + ": ";
-    case Offer::Kind::Words:
-      return offer.list ? message + ":_values -s , " + in_quotes("one of") + " " + joined(offer.words)
-                        : message + ":(" + joined(offer.words) + ")";
-    case Offer::Kind::Files: return message + ":_files";
-    case Offer::Kind::Events: return message + ":_zeroskid_events";
-    case Offer::Kind::Metrics: return message + ":_zeroskid_metrics";
-    case Offer::Kind::Models: return message + ":_zeroskid_models";
-  }
-  return message + ": ";
+  if (offer.kind == Offer::Kind::Words)
+    return message + (offer.list ? ":_values -s , 'one of' " + joined(offer.words) : ":(" + joined(offer.words) + ")");
+  static constexpr const char* kTexts[] = {
+      ": ", "", ":_files", ":_zeroskid_events", ":_zeroskid_metrics", ":_zeroskid_models"};  // by Offer::Kind
+  return message + kTexts[static_cast<std::size_t>(offer.kind)];
 }
 
 /// '(-e --event)'{-e+,--event=}'[help]:EVENTS:_zeroskid_events'

@@ -1,9 +1,13 @@
 // `zeroskid record`: runs a program under sampling PMUs and keeps what they say in a perf.data file.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <iterator>
 #include <string>
@@ -13,15 +17,57 @@
 #include "cli/command/say.h"
 #include "cli/command/verb.h"
 #include "cli/costs/costs.h"
-#include "cli/record/piped_output.h"
 #include "cli/record/record_options.h"
 #include "cli/record/record_sink.h"
 #include "cli/run/detail_choice.h"
 #include "cli/run/progress_line.h"
 #include "cli/run/run_program.h"
+#include "profile/perf_data/pipe_form.h"
 
 namespace zs::cli {
 namespace {
+
+/// `record -o -`: the recording goes to stdout, in the pipe format, when the program has ended. Until then it is a
+/// temporary file, and what the program writes to stdout goes to stderr, as with perf.
+class PipedOutput {
+ public:
+  PipedOutput() = default;
+  ~PipedOutput() {
+    if (!path_.empty()) unlink(path_.c_str());
+    if (stdout_ >= 0) close(stdout_);
+  }
+  PipedOutput(const PipedOutput&) = delete;
+  PipedOutput& operator=(const PipedOutput&) = delete;
+
+  /// path  becomes the temporary file's
+  Result<void> begin(std::string& path) {
+    if (isatty(STDOUT_FILENO) != 0) return Error{"-o -: stdout is a terminal", "zeroskid record -o - PROGRAM > FILE"};
+    const char* const folder = std::getenv("TMPDIR");
+    std::string name = std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/zeroskid-XXXXXX";
+    const int file = mkostemp(name.data(), O_CLOEXEC);
+    if (file < 0)
+      return Error{"-o -: " + name + ": " + std::strerror(errno), "set TMPDIR to a folder that can be written"};
+    close(file);
+    path_ = path = name;
+    stdout_ = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (stdout_ < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+      return Error{std::string("-o -: ") + std::strerror(errno), ""};
+    return {};
+  }
+
+  /// Writes what is in the file, if begin() made one. returns whether all of it is written; if not, that has been said
+  bool finish() {
+    if (path_.empty()) return true;
+    const auto written =
+        profile::write_pipe_form(path_, [this](std::string_view piece) { return write_all(stdout_, piece); });
+    if (!written) say(written.error());
+    return written.has_value();
+  }
+
+ private:
+  std::string path_;
+  int stdout_ = -1;
+};
 
 bool is_recording_worth_keeping(const std::string& path) {
   struct stat file {};

@@ -1,5 +1,4 @@
-#include "cli/report/report_verb.h"
-
+// `zeroskid report`: the hot list of a recording.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -85,6 +84,45 @@ std::optional<int> parse(const Arguments& arguments, ReportOptions& options) {
   line.known_words("KEY", "Keys", words_of(profile::sort_key_names(profile::KeysOf::Report)));
   line.note("Those that end in _from and _to, and mispredict, are of recordings with branch stacks (-b).");
   return parse_reader(line, with_call_graph_joined(arguments));
+}
+
+/// What -g says: "none", or any of graph, fractal, caller, callee, a least percentage, a most number of entries.
+struct CallGraphChoice {
+  bool drawn = true;
+  bool relative = false, folded = false;
+  double min_percent = 0.5;
+  std::size_t max_entries = 0;
+  bool order_given = false;
+  profile::ChainOrder order = profile::ChainOrder::Callee;
+};
+
+Result<CallGraphChoice> parse_call_graph(const std::string& text) {
+  CallGraphChoice choice;
+  if (text.empty() || text == "true") return choice;  // without a value
+  int numbers = 0;
+  for (const std::string_view word : items_of(text)) {
+    const auto number = whole_number<double>(word);
+    if (word == "none") {
+      choice.drawn = false;
+    } else if (word == "graph" || word == "fractal" || word == "folded") {
+      choice.relative = word == "fractal";
+      choice.folded = word == "folded";
+    } else if (word == "caller" || word == "callee") {
+      choice.order_given = true;
+      choice.order = word == "caller" ? profile::ChainOrder::Caller : profile::ChainOrder::Callee;
+    } else if (number && *number >= 0 && numbers < 2) {
+      if (numbers++ == 0) {
+        choice.min_percent = *number;
+      } else {
+        choice.max_entries = static_cast<std::size_t>(*number);
+      }
+    } else if (word != "function" && word != "percent") {  // what perf would do anyway
+      return Error{
+          "-g does not know '" + std::string(word) + "'",
+          "it takes graph, fractal, folded, none, caller, callee, a least percentage, a most number of entries"};
+    }
+  }
+  return choice;
 }
 
 int refuse_report(const Error& error) { return refuse("report", error); }
@@ -249,35 +287,6 @@ int run_report(const Arguments& arguments) {
 }
 
 }  // namespace
-
-Result<CallGraphChoice> parse_call_graph(const std::string& text) {
-  CallGraphChoice choice;
-  if (text.empty() || text == "true") return choice;  // without a value
-  int numbers = 0;
-  for (const std::string_view word : items_of(text)) {
-    const auto number = whole_number<double>(word);
-    if (word == "none") {
-      choice.drawn = false;
-    } else if (word == "graph" || word == "fractal" || word == "folded") {
-      choice.relative = word == "fractal";
-      choice.folded = word == "folded";
-    } else if (word == "caller" || word == "callee") {
-      choice.order_given = true;
-      choice.order = word == "caller" ? profile::ChainOrder::Caller : profile::ChainOrder::Callee;
-    } else if (number && *number >= 0 && numbers < 2) {
-      if (numbers++ == 0) {
-        choice.min_percent = *number;
-      } else {
-        choice.max_entries = static_cast<std::size_t>(*number);
-      }
-    } else if (word != "function" && word != "percent") {  // what perf would do anyway
-      return Error{
-          "-g does not know '" + std::string(word) + "'",
-          "it takes graph, fractal, folded, none, caller, callee, a least percentage, a most number of entries"};
-    }
-  }
-  return choice;
-}
 
 const Verb kReportVerb{"report", "Where the samples fell, hottest first", run_report};
 

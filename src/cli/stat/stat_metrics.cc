@@ -1,7 +1,6 @@
 #include "cli/stat/stat_metrics.h"
 
 #include <algorithm>
-#include <span>
 
 #include "arch/metrics/metric.h"
 #include "base/items.h"
@@ -42,9 +41,6 @@ constexpr bool all_are_formulas() {
   return true;
 }
 static_assert(all_are_formulas());
-
-/// Rows whose formulas are over perf's event names. A rate is of the first event in it.
-std::span<const arch::Metric> perf_rates() { return kRates; }
 
 using profile::ValueClass;
 using session::EventKind;
@@ -144,7 +140,7 @@ StatMetric bind_metric(const arch::Metric& metric, const arch::CpuModel& model,
 std::vector<StatMetric> rates_of(const CountedColumns& columns, const std::vector<StatEvent>& events,
                                  const arch::CpuModel& model) {
   std::vector<StatMetric> rates;
-  for (const arch::Metric& rate : perf_rates()) {
+  for (const arch::Metric& rate : kRates) {
     bool counted = true;
     (void)evaluate(rate.formula, [&](std::string_view event) {
       counted = counted && find_column(columns, event, model);

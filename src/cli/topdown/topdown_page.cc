@@ -8,6 +8,7 @@
 
 #include "arch/events/tables.h"
 #include "arch/metrics/metric.h"
+#include "base/items.h"
 #include "base/units.h"
 #include "cli/events/pfm_names.h"
 #include "events/perf_names.h"
@@ -19,48 +20,48 @@ namespace {
 constexpr std::size_t kNameWidth = 26, kMostBarCells = 40, kFewestBarCells = 8, kIntervalWidth = 9;
 constexpr std::size_t kEighths = 8;
 
-/// What shows where the slots of a node went. Of the rows of one node the first whose event the CPU model counts is
+/// What shows where the slots of some nodes went. Of the rows of one node the first whose event the CPU model counts is
 /// taken.
 struct Suggestion {
-  std::string_view node, event, command;  // in the command {} is the program
+  std::string_view nodes, event, command;  // in the command {} is the program; "", ":p": the event is recorded so
 };
 // clang-format off
 constexpr std::array kSuggestions{
-    Suggestion{"Frontend_Bound",     "ic_tag_hit_miss.instruction_cache_miss",
-               "zeroskid record -e ic_tag_hit_miss.instruction_cache_miss -- {}"},
-    Suggestion{"Branch_Mispredicts", "ex_ret_brn_misp",               "zeroskid record -e ex_ret_brn_misp -- {}"},
-    Suggestion{"Bad_Speculation",    "ex_ret_brn_misp",               "zeroskid record -e ex_ret_brn_misp -- {}"},
-    Suggestion{"Backend_Bound",      "l2_cache_req_stat.dc_access_in_l2",
-               "zeroskid record -e l2_cache_req_stat.dc_access_in_l2 -- {}"},
-    Suggestion{"Heavy_Operations",   "ex_ret_ucode_ops",              "zeroskid record -e ex_ret_ucode_ops -- {}"},
-    Suggestion{"Light_Operations",   "ex_ret_instr",                  "zeroskid record -e instructions -- {}"},
-    Suggestion{"Retiring",           "ex_ret_instr",                  "zeroskid record -e instructions -- {}"},
-    Suggestion{"Frontend_Bound",     "frontend_retired.latency_ge_8", "zeroskid record -e frontend_retired.latency_ge_8:pp -- {}"},
-    Suggestion{"Frontend_Bound",     "icache_64b.iftag_miss",         "zeroskid record -e icache_64b.iftag_miss -- {}"},
-    Suggestion{"Frontend_Bound",     "l2_rqsts.all_code_rd",          "zeroskid record -e l2_rqsts.all_code_rd -- {}"},
-    Suggestion{"Fetch_Latency",      "frontend_retired.latency_ge_8", "zeroskid record -e frontend_retired.latency_ge_8:pp -- {}"},
-    Suggestion{"Fetch_Latency",      "icache_64b.iftag_miss",         "zeroskid record -e icache_64b.iftag_miss -- {}"},
-    Suggestion{"Fetch_Latency",      "l2_rqsts.all_code_rd",          "zeroskid record -e l2_rqsts.all_code_rd -- {}"},
-    Suggestion{"Fetch_Bandwidth",    "br_inst_retired.near_taken",    "zeroskid record -e br_inst_retired.near_taken:pp -- {}"},
-    Suggestion{"Branch_Mispredicts", "br_misp_retired.all_branches_pebs",
-               "zeroskid record -e br_misp_retired.all_branches_pebs:pp -- {}"},
-    Suggestion{"Branch_Mispredicts", "br_misp_retired.all_branches",  "zeroskid record -e br_misp_retired.all_branches:pp -- {}"},
-    Suggestion{"Bad_Speculation",    "br_misp_retired.all_branches_pebs",
-               "zeroskid record -e br_misp_retired.all_branches_pebs:pp -- {}"},
-    Suggestion{"Bad_Speculation",    "br_misp_retired.all_branches",  "zeroskid record -e br_misp_retired.all_branches:pp -- {}"},
-    Suggestion{"Wrong_Path",         "br_misp_retired.all_branches",  "zeroskid record -e br_misp_retired.all_branches:pp -- {}"},
-    Suggestion{"Heavy_Operations",   "idq.ms_uops",                   "zeroskid record -e idq.ms_uops -- {}"},
-    Suggestion{"Heavy_Operations",   "instructions",                  "zeroskid record -e instructions:ppp -- {}"},
-    Suggestion{"Light_Operations",   "instructions",                  "zeroskid record -e instructions:ppp -- {}"},
-    Suggestion{"Retiring",           "instructions",                  "zeroskid record -e instructions:ppp -- {}"},
-    Suggestion{"L2_Bound",           "mem_load_retired.l2_hit",       "zeroskid record -e mem_load_retired.l2_hit:pp -- {}"},
-    Suggestion{"L3_Bound",           "mem_load_retired.l3_hit",       "zeroskid record -e mem_load_retired.l3_hit:pp -- {}"},
-    Suggestion{"Contested_Accesses", "mem_load_l3_hit_retired.xsnp_hitm", "zeroskid c2c record -- {}"},
-    Suggestion{"DRAM_Bound",         "mem_load_retired.l3_miss",      "zeroskid record -e mem_load_retired.l3_miss:pp -- {}"},
+    Suggestion{"Frontend_Bound",                     "ic_tag_hit_miss.instruction_cache_miss", ""},
+    Suggestion{"Branch_Mispredicts Bad_Speculation", "ex_ret_brn_misp",                   ""},
+    Suggestion{"Backend_Bound",                      "l2_cache_req_stat.dc_access_in_l2", ""},
+    Suggestion{"Heavy_Operations",                   "ex_ret_ucode_ops",                  ""},
+    Suggestion{"Light_Operations Retiring",          "ex_ret_instr",                      "zeroskid record -e instructions -- {}"},
+    Suggestion{"Frontend_Bound Fetch_Latency",       "frontend_retired.latency_ge_8",     ":pp"},
+    Suggestion{"Frontend_Bound Fetch_Latency",       "icache_64b.iftag_miss",             ""},
+    Suggestion{"Frontend_Bound Fetch_Latency",       "l2_rqsts.all_code_rd",              ""},
+    Suggestion{"Fetch_Bandwidth",                    "br_inst_retired.near_taken",        ":pp"},
+    Suggestion{"Branch_Mispredicts Bad_Speculation", "br_misp_retired.all_branches_pebs", ":pp"},
+    Suggestion{"Branch_Mispredicts Bad_Speculation Wrong_Path", "br_misp_retired.all_branches", ":pp"},
+    Suggestion{"Heavy_Operations",                   "idq.ms_uops",                       ""},
+    Suggestion{"Heavy_Operations Light_Operations Retiring", "instructions",              ":ppp"},
+    Suggestion{"L2_Bound",                           "mem_load_retired.l2_hit",           ":pp"},
+    Suggestion{"L3_Bound",                           "mem_load_retired.l3_hit",           ":pp"},
+    Suggestion{"Contested_Accesses",                 "mem_load_l3_hit_retired.xsnp_hitm", "zeroskid c2c record -- {}"},
+    Suggestion{"DRAM_Bound",                         "mem_load_retired.l3_miss",          ":pp"},
 };
 /// What retirement waits for, by its instruction: of every other node behind the front end.
-constexpr Suggestion kWaiting{"", "cycles:pp", "zeroskid record -e cycles:pp -- {}"};
+constexpr Suggestion kWaiting{"", "cycles:pp", ""};
 // clang-format on
+
+std::string command_of(const Suggestion& suggestion, const std::string& program) {
+  if (suggestion.command.find('{') != std::string_view::npos)
+    return fmt::format(fmt::runtime(suggestion.command), program);
+  return fmt::format("zeroskid record -e {}{} -- {}", suggestion.event, suggestion.command, program);
+}
+
+/// Whether the row is of that node.
+bool is_of(const Suggestion& suggestion, std::string_view node) {
+  for (const std::string_view one : items_of(suggestion.nodes, ' ')) {
+    if (one == node) return true;
+  }
+  return false;
+}
 
 bool has_share(const TopdownNode& node) {
   return node.metric->has_number() && node.share.has_number() && std::isfinite(node.share.value);
@@ -169,10 +170,10 @@ std::string look_here_next(std::string_view node, const arch::CpuModel& model, c
   for (const Suggestion& suggestion : kSuggestions) {
     // Parsing a name that the model does not have would look for the nearest ones, through libpfm4's tables, too.
     const bool named = arch::find_event(model, suggestion.event) || session::find_perf_name(suggestion.event);
-    if (suggestion.node != node || !named || !parse_events(std::string(suggestion.event), model)) continue;
-    return fmt::format(fmt::runtime(suggestion.command), program);
+    if (!is_of(suggestion, node) || !named || !parse_events(std::string(suggestion.event), model)) continue;
+    return command_of(suggestion, program);
   }
-  if (parse_events(std::string(kWaiting.event), model)) return fmt::format(fmt::runtime(kWaiting.command), program);
+  if (parse_events(std::string(kWaiting.event), model)) return command_of(kWaiting, program);
   return "";
 }
 

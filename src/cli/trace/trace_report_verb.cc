@@ -8,7 +8,7 @@
 #include "cli/report/recording_input.h"
 #include "report/text/class_text.h"
 #include "report/text/header_text.h"
-#include "report/trace/calls_text.h"
+#include "report/trace/calls.h"
 
 namespace zs::cli {
 namespace {

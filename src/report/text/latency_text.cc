@@ -1,5 +1,3 @@
-#include "report/text/latency_text.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "profile/perf_data/data_source_text.h"
 #include "report/text/fit.h"
+#include "report/text/memory_text.h"
 
 namespace zs::report {
 namespace {

@@ -1,11 +1,10 @@
-#include "report/text/latency_text.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
 #include "report/text/fit.h"
+#include "report/text/memory_text.h"
 
 namespace zs::report {
 namespace {

@@ -4,7 +4,6 @@
 
 #include "profile/aggregate/aggregate.h"
 #include "report/text/class_text.h"
-#include "report/text/latency_text.h"
 
 namespace zs::report {
 namespace {

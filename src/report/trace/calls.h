@@ -110,4 +110,14 @@ class TracedCalls {
   std::unordered_map<std::int32_t, Thread> threads_;  // by tid
 };
 
+struct CallsStyle {
+  std::string filter;          // which branches the trace has; "": all
+  double percent_limit = 0.5;  // of the trace's instructions; lighter nodes are left out, and said how many
+  bool color = false;
+  std::size_t width = 0;  // of the page; 0: any
+};
+
+/// A tree, the heaviest first, and what became of the calls.
+std::string calls_text(const TracedCalls& calls, const CallsStyle& style);
+
 }  // namespace zs::report

@@ -1,5 +1,3 @@
-#include "report/trace/calls_text.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "base/units.h"
 #include "report/text/fit.h"
 #include "report/text/percent.h"
+#include "report/trace/calls.h"
 
 namespace zs::report {
 namespace {
