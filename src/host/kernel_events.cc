@@ -16,39 +16,34 @@ namespace {
 using arch::equal_case_blind;
 
 struct Row {
-  std::string_view name;
+  std::string_view names;
   std::uint32_t type;
   std::uint64_t config;
 };
 
 // clang-format off
 constexpr Row kRows[] = {
-    {"cpu-clock",               PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
-    {"task-clock",              PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
-    {"page-faults",             PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
-    {"faults",                  PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
-    {"minor-faults",            PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN},
-    {"major-faults",            PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ},
-    {"context-switches",        PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
-    {"cs",                      PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
-    {"cpu-migrations",          PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
-    {"migrations",              PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
-    {"alignment-faults",        PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS},
-    {"emulation-faults",        PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS},
-    {"cgroup-switches",         PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CGROUP_SWITCHES},
-    {"dummy",                   PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY},
-    {"cycles",                  PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
-    {"cpu-cycles",              PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
-    {"instructions",            PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
-    {"cache-references",        PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
-    {"cache-misses",            PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
-    {"branches",                PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
-    {"branch-instructions",     PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
-    {"branch-misses",           PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
-    {"bus-cycles",              PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES},
-    {"stalled-cycles-frontend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND},
-    {"stalled-cycles-backend",  PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND},
-    {"ref-cycles",              PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES},
+    {"cpu-clock",                    PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
+    {"task-clock",                   PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
+    {"page-faults faults",           PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
+    {"minor-faults",                 PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN},
+    {"major-faults",                 PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ},
+    {"context-switches cs",          PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
+    {"cpu-migrations migrations",    PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
+    {"alignment-faults",             PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS},
+    {"emulation-faults",             PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS},
+    {"cgroup-switches",              PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CGROUP_SWITCHES},
+    {"dummy",                        PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY},
+    {"cycles cpu-cycles",            PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+    {"instructions",                 PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
+    {"cache-references",             PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
+    {"cache-misses",                 PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
+    {"branches branch-instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
+    {"branch-misses",                PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
+    {"bus-cycles",                   PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES},
+    {"stalled-cycles-frontend",      PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND},
+    {"stalled-cycles-backend",       PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND},
+    {"ref-cycles",                   PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES},
 };
 
 constexpr std::pair<std::string_view, std::uint64_t> kCaches[] = {
@@ -141,27 +136,26 @@ class EventReader {
 
   bool read_name(std::string_view name) {
     for (const Row& row : kRows) {
-      if (!equal_case_blind(name, row.name)) continue;
-      event_.attr.type = row.type;
-      event_.attr.config = row.config;
-      return true;
+      for (const std::string_view one : items_of(row.names, ' ')) {
+        if (equal_case_blind(name, one)) return set(row.type, row.config);
+      }
     }
     for (const auto& [cache, id] : kCaches) {
       if (name.size() <= cache.size() || !equal_case_blind(name.substr(0, cache.size()), cache) ||
           name[cache.size()] != '-')
         continue;
       for (const auto& [use, code] : kCacheUses) {
-        if (!equal_case_blind(name.substr(cache.size() + 1), use)) continue;
-        event_.attr.type = PERF_TYPE_HW_CACHE;
-        event_.attr.config = id | code;
-        return true;
+        if (equal_case_blind(name.substr(cache.size() + 1), use)) return set(PERF_TYPE_HW_CACHE, id | code);
       }
     }
     if (name.size() < 2 || name[0] != 'r') return false;
     const auto code = number_of("0x" + std::string(name.substr(1)));
-    if (!code) return false;
-    event_.attr.type = PERF_TYPE_RAW;
-    event_.attr.config = *code;
+    return code && set(PERF_TYPE_RAW, *code);
+  }
+
+  bool set(std::uint32_t type, std::uint64_t config) {
+    event_.attr.type = type;
+    event_.attr.config = config;
     return true;
   }
 
@@ -299,7 +293,9 @@ Result<std::vector<KernelEvent>> parse_kernel_events(std::string_view list, cons
 
 std::vector<std::string> kernel_event_names() {
   std::vector<std::string> names;
-  for (const Row& row : kRows) names.emplace_back(row.name);
+  for (const Row& row : kRows) {
+    for (const std::string_view one : items_of(row.names, ' ')) names.emplace_back(one);
+  }
   for (const auto& [cache, id] : kCaches) {
     for (const auto& [use, code] : kCacheUses) names.push_back(fmt::format("{}-{}", cache, use));
   }

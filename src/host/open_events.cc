@@ -26,8 +26,6 @@ Descriptor open_one(EventToOpen& event, Place place, int group, const Opener& op
   }
 }
 
-constexpr pid_t kEverybody = -2;  // no thread's number, nor the -1 of whole CPUs
-
 /// A pinned event that did not get its counter gives the end of a file.
 Error no_value(int error, Place place) {
   const std::string where =
@@ -111,19 +109,11 @@ Result<void> OpenEvents::write_to_ring(int event, Place place, std::size_t ring_
   return {};
 }
 
-void OpenEvents::enable() {
+void OpenEvents::ask_all(unsigned long request) {
   for (const auto& places : counters_) {
-    for (const Counter& counter : places) ioctl(counter.descriptor.get(), PERF_EVENT_IOC_ENABLE, 0);
+    for (const Counter& counter : places) ioctl(counter.descriptor.get(), request, 0);
   }
 }
-
-void OpenEvents::disable() {
-  for (const auto& places : counters_) {
-    for (const Counter& counter : places) ioctl(counter.descriptor.get(), PERF_EVENT_IOC_DISABLE, 0);
-  }
-}
-
-Result<EventValue> OpenEvents::read(std::size_t event) const { return read(event, kEverybody); }
 
 Result<EventValue> OpenEvents::read(std::size_t event, pid_t tid) const {
   EventValue sum;

@@ -53,13 +53,12 @@ class OpenEvents {
   /// Ids that records of an event carry.
   const std::vector<std::uint64_t>& ids(std::size_t event) const { return ids_[event]; }
 
-  void enable();
-  void disable();
+  void enable() { ask_all(PERF_EVENT_IOC_ENABLE); }
+  void disable() { ask_all(PERF_EVENT_IOC_DISABLE); }
 
-  /// What all places counted. An Error: a counter gave nothing, so the sum would be too small.
-  Result<EventValue> read(std::size_t event) const;
-  /// What one thread counted, on all CPUs.
-  Result<EventValue> read(std::size_t event, pid_t tid) const;
+  /// What all places counted, or one thread on all CPUs. An Error: a counter gave nothing, so the sum would be too
+  /// small.
+  Result<EventValue> read(std::size_t event, pid_t tid = kEverybody) const;
 
   /// Descriptors to wait for records at, one a ring.
   const std::vector<int>& ring_descriptors() const { return ring_descriptors_; }
@@ -70,6 +69,7 @@ class OpenEvents {
   bool all_ended() const;
 
  private:
+  static constexpr pid_t kEverybody = -2;  // no thread's number, nor the -1 of whole CPUs
   struct Counter {
     Descriptor descriptor;
     Place place;
@@ -78,6 +78,7 @@ class OpenEvents {
   explicit OpenEvents(std::size_t events) : ids_(events), counters_(events) {}
   Result<void> open_at(std::vector<EventToOpen>& events, Place place, std::size_t ring_bytes,
                        const Permissions& permissions, const Opener& opener, bool& gone);
+  void ask_all(unsigned long request);
   Result<void> write_to_ring(int event, Place place, std::size_t ring_bytes);
 
   std::vector<std::vector<std::uint64_t>> ids_;  // by event

@@ -7,7 +7,6 @@
 
 #include "base/result.h"
 #include "cli/c2c/shared_lines.h"
-#include "cli/c2c/sharing_fix.h"
 #include "cli/command/command_line.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"

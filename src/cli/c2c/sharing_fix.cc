@@ -1,5 +1,4 @@
-#include "cli/c2c/sharing_fix.h"
-
+// What a line is, and what would keep its threads apart.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <set>
 
 #include "base/number.h"
+#include "cli/c2c/shared_lines.h"
 #include "uarch/sharing/line_replay.h"
 
 namespace zs::cli {

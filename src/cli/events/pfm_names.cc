@@ -67,13 +67,16 @@ std::optional<std::uint64_t> encoded(const arch::CpuModel& cpu, const std::strin
 
 }  // namespace
 
-PfmNames::PfmNames() {
+bool PfmNames::start() const {
+  if (asked_) return started_;
+  asked_ = true;
   // libpfm4 encodes events of another processor than this one only if told so in the environment.
   constexpr const char* kSwitch = "LIBPFM_ENCODE_INACTIVE";
   const bool was_set = std::getenv(kSwitch) != nullptr;
   if (!was_set) setenv(kSwitch, "1", 0);
   started_ = pfm_initialize() == PFM_SUCCESS;
   if (!was_set) unsetenv(kSwitch);
+  return started_;
 }
 
 PfmNames::~PfmNames() {
@@ -82,7 +85,7 @@ PfmNames::~PfmNames() {
 
 std::optional<std::uint64_t> PfmNames::config_of(const arch::CpuModel& cpu, std::string_view name) const {
   const Processor* processor = processor_of(cpu);
-  if (!started_ || processor == nullptr) return std::nullopt;
+  if (processor == nullptr || !start()) return std::nullopt;
   for (const std::string_view part : pieces_of(name, ':')) {
     if (part.data() != name.data() && is_attribute(part)) return std::nullopt;
   }
@@ -94,7 +97,7 @@ std::vector<PfmEvent> PfmNames::events(const arch::CpuModel& cpu) const {
   const Processor* processor = processor_of(cpu);
   pfm_pmu_info_t pmu{};
   pmu.size = sizeof pmu;
-  if (!started_ || processor == nullptr || pfm_get_pmu_info(processor->pmu, &pmu) != PFM_SUCCESS) return events;
+  if (processor == nullptr || !start() || pfm_get_pmu_info(processor->pmu, &pmu) != PFM_SUCCESS) return events;
   for (int index = pmu.first_event; index != -1; index = pfm_get_event_next(index)) {
     pfm_event_info_t event{};
     event.size = sizeof event;
@@ -127,28 +130,8 @@ std::vector<std::string> PfmNames::all(const arch::CpuModel& cpu) const {
   return names;
 }
 
-namespace {
-
-/// Starts libpfm4 at the first question.
-class PfmNamesOnDemand : public session::EventNames {
- public:
-  std::optional<std::uint64_t> config_of(const arch::CpuModel& cpu, std::string_view name) const override {
-    return names().config_of(cpu, name);
-  }
-  std::vector<std::string> all(const arch::CpuModel& cpu) const override { return names().all(cpu); }
-
- private:
-  const PfmNames& names() const {
-    if (!names_) names_.emplace();
-    return *names_;
-  }
-  mutable std::optional<PfmNames> names_;
-};
-
-}  // namespace
-
 Result<std::vector<session::EventGroup>> parse_events(std::string_view text, const arch::CpuModel& cpu, bool ring_0) {
-  const PfmNamesOnDemand further;
+  const PfmNames further;
   return session::parse_events(text, cpu, &further, ring_0);
 }
 

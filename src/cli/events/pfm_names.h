@@ -20,8 +20,7 @@ struct PfmEvent {
 
 class PfmNames : public session::EventNames {
  public:
-  /// Starts libpfm4: a few milliseconds. The environment is left as it was.
-  PfmNames();
+  PfmNames() = default;
   ~PfmNames() override;
   PfmNames(const PfmNames&) = delete;
   PfmNames& operator=(const PfmNames&) = delete;
@@ -33,7 +32,10 @@ class PfmNames : public session::EventNames {
   std::vector<PfmEvent> events(const arch::CpuModel& cpu) const;
 
  private:
-  bool started_ = false;
+  /// Starts libpfm4, at the first question: a few milliseconds. The environment is left as it was.
+  bool start() const;
+
+  mutable bool asked_ = false, started_ = false;
 };
 
 /// parse_events with libpfm4's names. They are asked only where our own tables do not know a name, and libpfm4 is

@@ -238,11 +238,6 @@ std::uint64_t run_time_ns(const StatReport& report) {
   return static_cast<std::uint64_t>(cpu.mean * 1e9);
 }
 
-/// The last two of perf's columns, and the half width of its interval.
-struct MetricColumns {
-  std::string value, unit, half_width;
-};
-
 std::string number_text(double number) { return print("%f", number); }
 
 /// As a count is spelled: whole, or milliseconds.
@@ -250,34 +245,12 @@ std::string count_number(const StatEvent& event, double count) {
   return event.milliseconds ? print("%.2f", count / kNsPerMs) : print("%.0f", count);
 }
 
-MetricColumns metric_columns(const Row& row, const StatMetric& metric) {
-  const Estimate value = estimate_of(*row.counted, metric);
-  MetricColumns columns{.value = value.has_number() ? metric_number(metric, value.value) : "",
-                        .unit = metric_unit(metric),
-                        .half_width = ""};
-  if (value.half_width) columns.half_width = metric_number(metric, *value.half_width);
-  return columns;
-}
-
-/// What we add behind perf's columns where there are estimates. event: null in lines that have a metric alone
-std::vector<std::string> our_columns(const StatReport& report, const Row& row, const StatEvent* event,
-                                     const MetricColumns& metric) {
-  if (report.estimated.empty()) return {};
-  std::vector<std::string> columns(4);
-  if (event != nullptr) columns[0] = name_of(class_of(row.units(), event->number_class));
-  if (event != nullptr && row.estimate.half_width) columns[1] = count_number(*event, *row.estimate.half_width);
-  columns[2] = metric.half_width;
-  if (columns[0] == name_of(ValueClass::Estimated)) columns[3] = print("%.2f", percent_in_detail(*row.units()));
-  return columns;
-}
-
-std::string line_of(const std::vector<std::string>& columns, const MetricColumns& metric,
-                    const std::vector<std::string>& ours, const std::string& separator) {
-  std::string line;
-  for (const std::string& column : columns) line += column + separator;
-  line += metric.value + separator + metric.unit;
-  for (const std::string& column : ours) line.append(separator).append(column);
-  return line + "\n";
+CountColumns count_columns(const Row& row, const StatEvent& event) {
+  const ValueClass value_class = class_of(row.units(), event.number_class);
+  return {
+      .value_class = name_of(value_class),
+      .half_width = row.estimate.half_width ? count_number(event, *row.estimate.half_width) : "",
+      .percent_in_detail = value_class == ValueClass::Estimated ? print("%.2f", percent_in_detail(*row.units())) : ""};
 }
 
 std::string json_text(std::string_view text) { return report::Json(text).dump(-1); }
@@ -384,13 +357,14 @@ std::string stat_columns(const StatReport& report, const std::string& separator)
     columns.push_back(std::to_string(time.ns));
     columns.push_back(time.percent);
     const std::vector<const StatMetric*> metrics = metrics_behind(report.metrics, row.event);
-    const MetricColumns first = metrics.empty() ? MetricColumns{} : metric_columns(row, *metrics.front());
-    out += line_of(columns, first, our_columns(report, row, &event, first), separator);
+    const auto add_line = [&](const StatMetric* metric, const CountColumns& ours) {
+      for (const std::string& column : columns) out += column + separator;
+      out += end_of_columns(metric, metric != nullptr ? estimate_of(*row.counted, *metric) : Estimate{},
+                            report.estimated.empty() ? nullptr : &ours, separator);
+    };
+    add_line(metrics.empty() ? nullptr : metrics.front(), count_columns(row, event));
     std::fill(columns.begin() + (row.thread != nullptr ? 1 : 0), columns.end(), "");
-    for (std::size_t i = 1; i < metrics.size(); ++i) {
-      const MetricColumns next = metric_columns(row, *metrics[i]);
-      out += line_of(columns, next, our_columns(report, row, nullptr, next), separator);
-    }
+    for (std::size_t i = 1; i < metrics.size(); ++i) add_line(metrics[i], {});
   }
   return out;
 }

@@ -241,20 +241,6 @@ void WindowPage::add_page_row(const Row& numbers, std::string& text) const {
   text += '\n';
 }
 
-// perf's two columns of a metric and, where there are estimates, ours, as `stat` without windows has them.
-std::string WindowPage::end_of_columns(const Row& row, const StatMetric* metric, const profile::WindowEvent* event,
-                                       const Estimate& count) const {
-  const Estimate value = metric != nullptr ? row.value(*metric) : Estimate{};
-  std::string end = metric != nullptr && value.has_number() ? metric_number(*metric, value.value) : "";
-  end += separator_ + (metric != nullptr ? metric_unit(*metric) : "");
-  if (estimated_.empty()) return end + "\n";
-  const ValueClass value_class = event != nullptr ? row.class_of(event->value_class) : ValueClass::Exact;
-  return end + fmt::format("{0}{1}{0}{2}{0}{3}{0}{4}\n", separator_, event != nullptr ? name_of(value_class) : "",
-                           count.half_width ? fmt::format("{:.0f}", *count.half_width) : "",
-                           value.half_width ? metric_number(*metric, *value.half_width) : "",
-                           value_class == ValueClass::Estimated ? fmt::format("{:.2f}", row.percent_in_detail()) : "");
-}
-
 std::string WindowPage::columns_row(const Row& row) const {
   const Window& window = row.window();
   std::string text;
@@ -269,9 +255,18 @@ std::string WindowPage::columns_row(const Row& row) const {
                                                    : "<not counted>";
     text += fmt::format("{0}{1}{2}{2}{3}{2}{4}{2}100.00{2}", where, shown, separator_, event.name,
                         number ? window.instructions() : 0);
-    text += end_of_columns(row, metrics.empty() ? nullptr : metrics.front(), &event, count);
+    const auto end = [&](const StatMetric* metric, const CountColumns& ours) {
+      return end_of_columns(metric, metric != nullptr ? row.value(*metric) : Estimate{},
+                            estimated_.empty() ? nullptr : &ours, separator_);
+    };
+    const ValueClass value_class = row.class_of(event.value_class);
+    const bool estimate = value_class == ValueClass::Estimated;
+    text += end(metrics.empty() ? nullptr : metrics.front(),
+                {.value_class = name_of(value_class),
+                 .half_width = count.half_width ? fmt::format("{:.0f}", *count.half_width) : "",
+                 .percent_in_detail = estimate ? fmt::format("{:.2f}", row.percent_in_detail()) : ""});
     for (std::size_t k = 1; k < metrics.size(); ++k) {
-      text += fmt::format("{0}{1}{1}{1}{1}{1}{2}", where, separator_, end_of_columns(row, metrics[k], nullptr, {}));
+      text += fmt::format("{0}{1}{1}{1}{1}{1}{2}", where, separator_, end(metrics[k], {}));
     }
   }
   return text;

@@ -35,9 +35,6 @@ class WindowPage {
   void add_page_row(const Row& row, std::string& text) const;
   std::string csv_row(const profile::Window& window, const session::UnitSums* units) const;
   std::string columns_row(const Row& row) const;
-  /// metric, event  null: a line without
-  std::string end_of_columns(const Row& row, const StatMetric* metric, const profile::WindowEvent* event,
-                             const Estimate& count) const;
   std::string json_row(const Row& row) const;
 
   WindowFormat format_;

@@ -50,13 +50,18 @@ bool is_readable(const profile::Dso& dso) {
   return false;
 }
 
-bool write_branches(const TraceExport::File& file, const report::FileBranches& branches, bool quiet) {
-  if (!write_file(file.path, row_of(file.format).text(branches))) return false;
-  if (!quiet) {
-    say(with_thousands(branches.taken) + " branches of " + branches.dso->path + ", at " +
-        with_thousands(branches.branches.size()) + " places -> " + file.path);
-  }
+/// what  it has, for people
+bool write_out(const TraceExport::File& file, const std::string& text, const std::string& what, bool quiet) {
+  if (!write_file(file.path, text)) return false;
+  if (!quiet) say(what + " -> " + file.path);
   return true;
+}
+
+bool write_branches(const TraceExport::File& file, const report::FileBranches& branches, bool quiet) {
+  return write_out(file, row_of(file.format).text(branches),
+                   with_thousands(branches.taken) + " branches of " + branches.dso->path + ", at " +
+                       with_thousands(branches.branches.size()) + " places",
+                   quiet);
 }
 
 bool write_lines(const TraceExport::File& file, const report::ExactCounts& counts, const std::string& recording,
@@ -67,9 +72,7 @@ bool write_lines(const TraceExport::File& file, const report::ExactCounts& count
               "compile with -g, and leave the sources where they were"});
     return false;
   }
-  if (!write_file(file.path, text)) return false;
-  if (!quiet) say("lines, branches and functions -> " + file.path);
-  return true;
+  return write_out(file, text, "lines, branches and functions", quiet);
 }
 
 constexpr std::string_view kHowToCount = "zeroskid profile -g --to callgrind PROGRAM counts them";
@@ -84,9 +87,7 @@ bool write_calls(const TraceExport::File& file, std::span<const profile::PerfDat
     }
     calls.add(reader);
   }
-  if (!write_file(file.path, calls.text())) return false;
-  if (!quiet) say("instructions and calls -> " + file.path);
-  return true;
+  return write_out(file, calls.text(), "instructions and calls", quiet);
 }
 
 int export_profile(const TraceExport& exports, std::span<const profile::PerfDataReader> readers, bool quiet) {

@@ -152,6 +152,15 @@ void put_metric(const StatMetric& metric, const Estimate& value, profile::ValueC
   if (value.half_width) line["metric-half-width"] = scale * *value.half_width;
 }
 
+std::string end_of_columns(const StatMetric* metric, const Estimate& value, const CountColumns* ours,
+                           const std::string& separator) {
+  std::string end = metric != nullptr && value.has_number() ? metric_number(*metric, value.value) : "";
+  end += separator + (metric != nullptr ? metric_unit(*metric) : "");
+  if (ours == nullptr) return end + "\n";
+  return end + fmt::format("{0}{1}{0}{2}{0}{3}{0}{4}\n", separator, ours->value_class, ours->half_width,
+                           value.half_width ? metric_number(*metric, *value.half_width) : "", ours->percent_in_detail);
+}
+
 bool is_estimated(const UnitSums* units) { return units != nullptr && units->events() != 0 && !units->all_complete(); }
 
 profile::ValueClass class_of(const UnitSums* units, profile::ValueClass value_class) {

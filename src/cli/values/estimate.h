@@ -50,6 +50,16 @@ Estimate estimate_of(const Counted& counted, const StatMetric& metric);
 /// is null where there is none.
 void put_metric(const StatMetric& metric, const Estimate& value, profile::ValueClass value_class, report::Json& line);
 
+/// What we add behind perf's columns of a count where there are estimates; empty in lines that have a metric alone.
+struct CountColumns {
+  std::string_view value_class = "";
+  std::string half_width = "", percent_in_detail = "";
+};
+/// The end of a line of columns: perf's two of a metric, and `ours` with the half width of the metric's interval.
+/// metric, ours  null: there are none
+std::string end_of_columns(const StatMetric* metric, const Estimate& value, const CountColumns* ours,
+                           const std::string& separator);
+
 /// Whether something stands for more than itself: units were taken, and they are not all there was.
 bool is_estimated(const session::UnitSums* units);
 
