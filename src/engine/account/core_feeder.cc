@@ -54,7 +54,6 @@ CorePaths::Path CoreFeeder::path(std::uint32_t exit_id) {
   return path;
 }
 
-// Of the trace that is about to be read, newest first.
 void CoreFeeder::begin_runs(std::size_t most) {
   forget_flushed_paths();
   runs_.resize(most);
@@ -92,7 +91,6 @@ bool CoreFeeder::run_core(std::size_t records, std::size_t from, std::size_t to,
   return runs.empty() || play(runs, slot_values(run_.trace().slots()));
 }
 
-// Of the first instructions of a block that was left in its middle; they have stored what they need, but no record.
 void CoreFeeder::run_core_into(const Block& block, Piece piece) {
   if (piece.from == piece.to) return;
   forget_flushed_paths();
@@ -215,7 +213,6 @@ void CoreFeeder::count_signals() {
   advance_time();
 }
 
-// Everything that the thread did is counted: it ends, perhaps while another one runs.
 void CoreFeeder::settle(Thread& thread) {
   if (thread.cpu.core == nullptr) return;
   thread.cpu.core->settle();
@@ -246,7 +243,6 @@ Thread* CoreFeeder::next_by_time() {
   }
 }
 
-// What `woken` does next, it does after what the running thread has done.
 void CoreFeeder::runs_after_this(Thread& woken) {
   if (!run_.counting.models) return;
   if (run_.thread->cpu.core != nullptr) run_.thread->cpu.core->settle();
@@ -324,7 +320,6 @@ void CoreFeeder::run_step(bool taken, std::uint64_t next) {
   step.branch_cycle = core.cycle_of_branch(0, step.insn.pc);
 }
 
-// What only the model knows of the instruction that has just run alone.
 void CoreFeeder::add_outcome(arch::Retired& retired) const {
   const StepInProgress& step = run_.thread->step;
   retired.signals = &step.signals;
@@ -375,7 +370,6 @@ void CoreFeeder::name_waiting(pmu::Pmu& pmu, std::uint64_t cycles_ago) const {
   pmu.await(run_.thread->cpu.core->waited_for(cycles_ago), kMostSteps);
 }
 
-// An overflow of time, which belongs to no instruction: taken when the thread's state is known.
 void CoreFeeder::take_time_pmi() {
   if (run_.thread->cpu.core != nullptr && run_.thread->cpu.pmi_requested != nullptr && *run_.thread->cpu.pmi_requested)
     tally_.take_pmi(run_.registers());

@@ -317,7 +317,6 @@ void LoggedTrace::count(std::span<std::uint32_t> ids) {
   }
 }
 
-// The first instructions of a block that was left in its middle.
 void LoggedTrace::count_into(std::uint32_t index, unsigned instructions, std::uint64_t next) {
   step_through({.block = block(index),
                 .index = index,
@@ -326,8 +325,6 @@ void LoggedTrace::count_into(std::uint32_t index, unsigned instructions, std::ui
                 .next = next});
 }
 
-// Blocks that go beyond the overflow.
-// returns where to enter the cache, or 0 where an instruction has to run alone
 std::uint64_t LoggedTrace::enter(std::uint32_t link_from) {
   const std::uint64_t generation = run_.code_generation();
   const Block& block = run_.translator->get(run_.thread->pc, Variant::Logged, link_from);

@@ -51,7 +51,6 @@ arch::Retired SingleSteps::retired_alone(const Insn& insn) {
   return retired;
 }
 
-// The registers are those after it.
 void SingleSteps::retire_alone(const Insn& insn, bool taken, std::uint64_t next, const std::uint64_t (&gprs)[16],
                                std::uint64_t flags) {
   arch::Retired retired = retired_alone(insn);
@@ -69,7 +68,6 @@ void SingleSteps::retire_behind(std::uint64_t pc, std::uint64_t next, const std:
   if (!run_.thread->cpu.pmus.empty()) retire_alone(insn_alone(pc), false, next, gprs, flags);
 }
 
-// A direct branch that is no call, so the registers are those before it and after it.
 void SingleSteps::retire_branch(std::uint64_t pc, const std::uint64_t (&gprs)[16], std::uint64_t flags) {
   const Insn& insn = insn_alone(pc);
   CHECK(insn.flow == Flow::Jump || insn.flow == Flow::ConditionalJump, pc);

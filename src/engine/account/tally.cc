@@ -87,7 +87,6 @@ void Tally::count_instructions(std::uint64_t instructions) {
   count(totals_);
 }
 
-// In the budget form: the next instruction overflows a counter.
 void Tally::count_up_to_overflow() {
   for (const pmu::Pmu* pmu : run_.thread->cpu.pmus) {
     if (pmu->accumulators().empty()) continue;
@@ -166,7 +165,6 @@ void Tally::sum_records(std::span<const std::uint32_t> ids, std::optional<std::u
     totals_[accumulator] += run_.translator->blocks().counts().at(*more, accumulator);
 }
 
-// Adds what the modelled accumulators have counted since they were last asked.
 void Tally::add_signals(std::span<std::uint64_t> sums, const arch::CoreSignals& signals) {
   for (std::size_t accumulator = 0; accumulator < run_.counting.accumulators->size(); ++accumulator) {
     if (!run_.counting.accumulators->modelled(accumulator)) continue;
@@ -264,7 +262,6 @@ void Tally::split() {
   look_at_room();
 }
 
-// Of a budget trace: which instruction it is does not matter where nothing but instructions is counted.
 void Tally::count_and_split_instructions(std::uint64_t instructions) {
   look_at_room();
   while (instructions > room_[0]) {

@@ -23,27 +23,22 @@ bool has_xsaveopt() {
   return __get_cpuid_count(0xD, 1, &a, &b, &c, &d) != 0 && (a & 1u) != 0;
 }
 
-void emit_xsave(Emitter& out, std::uint64_t area) {
-  out.u8(0xB8);
-  out.u32(UINT32_MAX);  // mov eax, -1
-  out.u8(0xBA);
-  out.u32(UINT32_MAX);  // mov edx, -1
-  // XSAVEOPT skips what has not changed since XRSTOR loaded it from here: most exits touch no vector register.
-  on_context(out, {0x48, 0x0F, 0xAE}, has_xsaveopt() ? 6 : 4, area);
+void emit(Emitter& out, std::initializer_list<unsigned> bytes) {
+  for (const unsigned byte : bytes) out.u8(byte);
 }
 
-void emit_xrstor(Emitter& out, std::uint64_t area) {
-  out.u8(0xB8);
-  out.u32(UINT32_MAX);
-  out.u8(0xBA);
-  out.u32(UINT32_MAX);
-  on_context(out, {0x48, 0x0F, 0xAE}, 5, area);  // xrstor64
+/// One of the instructions that save or load all components.
+void emit_for_all(Emitter& out, unsigned extension, std::uint64_t area) {
+  for (const unsigned mov : {0xB8U, 0xBAU}) {  // mov eax, -1; mov edx, -1
+    out.u8(mov);
+    out.u32(UINT32_MAX);
+  }
+  on_context(out, {0x48, 0x0F, 0xAE}, extension, area);
 }
 
-// The program's rights are saved, and come back with all that was.
-void emit_open_key(Emitter& out) {
-  for (const unsigned byte : {0x31, 0xC0, 0x31, 0xC9, 0x31, 0xD2, 0x0F, 0x01, 0xEF}) out.u8(byte);  // wrpkru of 0
-}
+/// XSAVEOPT skips what has not changed since XRSTOR loaded it from here: most exits touch no vector register.
+void emit_xsave(Emitter& out, std::uint64_t area) { emit_for_all(out, has_xsaveopt() ? 6 : 4, area); }
+void emit_xrstor(Emitter& out, std::uint64_t area) { emit_for_all(out, 5, area); }
 
 bool has_avx() {
   unsigned a, b, c, d;
@@ -119,6 +114,11 @@ Stubs generate_stubs(const CodeCache& cache, std::uint64_t (*dispatch)(Context*)
     load_pointer();
     out.jmp_slot(offsetof(Context, enter_at));
   };
+  const auto call = [&](auto* function) {  // with the Context
+    out.mov_imm(kRdi, context);
+    out.mov_imm(kRax, reinterpret_cast<std::uint64_t>(function));
+    emit(out, {0xFF, 0xD0});  // call rax
+  };
 
   // --- into the cache ---
   stubs.enter = out.here();
@@ -133,23 +133,14 @@ Stubs generate_stubs(const CodeCache& cache, std::uint64_t (*dispatch)(Context*)
   const std::uint64_t common = out.here();
   save_registers();
   const std::uint64_t common_after_registers = out.here();
-  out.u8(0x6A);
-  out.u8(0x02);
-  out.u8(0x9D);  // push 2; popfq: DF, AC, TF clear for C++
+  emit(out, {0x6A, 0x02, 0x9D});  // push 2; popfq: DF, AC, TF clear for C++
   emit_xsave(out, area);
-  if (StoreKey::instance().there()) emit_open_key(out);
+  // wrpkru of 0. The program's rights are saved, and come back with all that was.
+  if (StoreKey::instance().there()) emit(out, {0x31, 0xC0, 0x31, 0xC9, 0x31, 0xD2, 0x0F, 0x01, 0xEF});
   on_context(out, {0x0F, 0xAE}, 2, context + offsetof(Context, host_mxcsr));  // ldmxcsr
-  out.u8(0xDB);
-  out.u8(0xE3);  // fninit
-  if (has_avx()) {
-    out.u8(0xC5);
-    out.u8(0xF8);
-    out.u8(0x77);
-  }  // vzeroupper
-  out.mov_imm(kRdi, context);
-  out.mov_imm(kRax, reinterpret_cast<std::uint64_t>(dispatch));
-  out.u8(0xFF);
-  out.u8(0xD0);  // call rax
+  emit(out, {0xDB, 0xE3});                                                    // fninit
+  if (has_avx()) emit(out, {0xC5, 0xF8, 0x77});                               // vzeroupper
+  call(dispatch);
   out.jmp(enter_with_rax);
 
   const auto stub = [&](ExitReason reason) {
@@ -177,10 +168,7 @@ Stubs generate_stubs(const CodeCache& cache, std::uint64_t (*dispatch)(Context*)
   load_pointer();  // of the block's entry, as it was when the stop was chosen
   out.store_imm32(offsetof(Context, reason), static_cast<std::uint32_t>(ExitReason::Stopped));
   save_registers();
-  out.mov_imm(kRdi, context);
-  out.mov_imm(kRax, reinterpret_cast<std::uint64_t>(&zs_pass_stop));
-  out.u8(0xFF);
-  out.u8(0xD0);  // call rax
+  call(&zs_pass_stop);
   out.mov(kRcx, kRax);
   out.jmp_unless_rcx_is_0(out.here());
   const std::uint64_t passes_after = out.here();
@@ -197,10 +185,7 @@ Stubs generate_stubs(const CodeCache& cache, std::uint64_t (*dispatch)(Context*)
   out.store(offsetof(Context, slot_scratch), kRax);
   save_pointer();
   out.load(kRsp, offsetof(Context, host_rsp));
-  out.mov_imm(kRdi, context);
-  out.mov_imm(kRax, reinterpret_cast<std::uint64_t>(&zs_choose_stop));
-  out.u8(0xFF);
-  out.u8(0xD0);  // call rax
+  call(&zs_choose_stop);
   out.store(offsetof(Context, enter_at), kRax);
   for (const Gpr reg : kKept) out.load(reg, gpr_offset(reg));
   out.load(kRax, offsetof(Context, slot_scratch));
