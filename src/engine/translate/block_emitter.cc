@@ -261,9 +261,7 @@ void BlockEmitter::emit_conditional(const PathStep& step) {
     out_.jcc(step.follow_taken ? insn.condition ^ 1u : insn.condition, out_.here());
   } else {
     out_.bytes(insn.bytes.data(), insn.length - 1u);  // the short form, over the jump that skips the long one
-    out_.u8(2);
-    out_.u8(0xEB);
-    out_.u8(5);
+    out_.code({2, 0xEB, 5});
     out_.jmp(out_.here());
   }
   SideExit& side = add_side_exit(step.follow_taken ? insn.next() : insn.target, !step.follow_taken);
@@ -448,7 +446,7 @@ void BlockEmitter::emit_load_target(const Insn& insn, InsnMeta& meta) {
   if (insn.rip_relative && !fits32(rip_target(insn) - (out_.here() + 16))) {
     out_.mov_imm(kRcx, rip_target(insn));
     note_access(meta);
-    for (const unsigned byte : {0x48, 0x8B, 0x09}) out_.u8(byte);  // mov rcx, [rcx]
+    out_.code({0x48, 0x8B, 0x09});  // mov rcx, [rcx]
     return;
   }
   // mov rcx, m64 with the operand as the branch encodes it
@@ -460,9 +458,7 @@ void BlockEmitter::emit_load_target(const Insn& insn, InsnMeta& meta) {
     if (bytes[i] == kGsPrefix || bytes[i] == 0x67) out_.u8(bytes[i]);
     if ((bytes[i] & 0xF0u) == 0x40) extension = bytes[i] & 3u;
   }
-  out_.u8(0x48u | extension);
-  out_.u8(0x8B);
-  out_.u8((bytes[insn.modrm_at] & 0xC7u) | (kRcx << 3));
+  out_.code({0x48u | extension, 0x8B, (bytes[insn.modrm_at] & 0xC7u) | (kRcx << 3)});
   const unsigned rest = insn.modrm_at + 1u;
   if (insn.rip_relative) {
     out_.u32(static_cast<std::uint32_t>(rip_target(insn) - (out_.here() + 4)));
@@ -482,7 +478,7 @@ void BlockEmitter::emit_indirect_tail(std::uint64_t pc) {
   } else if (variant != Variant::Full) {
     out_.jmp(stubs_.indirect_miss);
   } else {
-    for (const unsigned byte : {0xFF, 0x24, 0xCD}) out_.u8(byte);  // jmp [rcx*8 + bias]
+    out_.code({0xFF, 0x24, 0xCD});  // jmp [rcx*8 + bias]
     out_.u32(cache_.direct_table().bias());
   }
 }
@@ -490,8 +486,8 @@ void BlockEmitter::emit_indirect_tail(std::uint64_t pc) {
 void BlockEmitter::emit_hashed_lookup() {
   const std::uint64_t table = tables_.of(block_->variant);
   out_.store(offsetof(Context, slot_rax), kRax);
-  for (const unsigned byte : {0x0F, 0xB7, 0xC1}) out_.u8(byte);  // movzx eax, cx
-  for (const unsigned byte : {0xFF, 0x24, 0xC5}) out_.u8(byte);  // jmp [table + rax*8]
+  out_.code({0x0F, 0xB7, 0xC1});  // movzx eax, cx
+  out_.code({0xFF, 0x24, 0xC5});  // jmp [table + rax*8]
   out_.u32(static_cast<std::uint32_t>(table));
 }
 

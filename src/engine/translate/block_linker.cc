@@ -23,11 +23,11 @@ bool is_added_directly(std::uint64_t pc) { return fits32(pc) && fits32(0 - pc); 
 /// lea rcx, [rcx + value]; by way of rax where it is too far.
 void emit_add_to_rcx(Emitter& out, std::uint64_t value, bool directly) {
   if (directly) {
-    for (const unsigned byte : {0x48, 0x8D, 0x89}) out.u8(byte);
+    out.code({0x48, 0x8D, 0x89});
     out.u32(static_cast<std::uint32_t>(value));
   } else {
     out.mov_imm(kRax, value);
-    for (const unsigned byte : {0x48, 0x8D, 0x0C, 0x01}) out.u8(byte);  // lea rcx, [rcx + rax]
+    out.code({0x48, 0x8D, 0x0C, 0x01});  // lea rcx, [rcx + rax]
   }
 }
 
@@ -185,8 +185,7 @@ void BlockLinker::emit_hashed_entry(Block& block) {
   block.hashed_entry = out.here();
   const bool directly = is_added_directly(block.pc);
   emit_add_to_rcx(out, 0 - block.pc, directly);
-  out.u8(kJrcxz);  // ours
-  out.u8(0);
+  out.code({kJrcxz, 0});  // ours
   const std::uint64_t jrcxz_after = out.here();
   emit_add_to_rcx(out, block.pc, directly);
   out.jmp(head);  // at the end of the chain: hashed_miss

@@ -44,15 +44,14 @@ void CodeCheck::emit_comparisons(Emitter& out, std::uint64_t address, const std:
 void CodeCheck::emit_comparison(Emitter& out, std::uint64_t address, std::uint64_t expected, std::size_t size) {
   out.need(CodeSpace::kMostPerStep);
   if (size == 8) {
-    out.u8(0x48);
-    out.u8(0xA1);
+    out.code({0x48, 0xA1});
     out.u64(address);  // mov rax, [address]
   } else if (size == 4) {
     out.u8(0xA1);
     out.u64(address);  // mov eax, [address]
   } else {
     out.mov_imm(kRax, address);
-    for (const unsigned byte : {0x0Fu, size == 2 ? 0xB7u : 0xB6u, 0x00u}) out.u8(byte);  // movzx eax, [rax]
+    out.code({0x0Fu, size == 2 ? 0xB7u : 0xB6u, 0x00u});  // movzx eax, [rax]
   }
   out.mov_imm(kRcx, 0 - expected);
   out.add_registers(kRcx, kRax, 0);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 #include "base/check.h"
 #include "engine/translate/context.h"
@@ -30,6 +31,9 @@ class Emitter {
   /// An instruction of the program; all 16 bytes are written, `length` of them count.
   void instruction(const std::uint8_t (&code)[16], std::size_t length) { code_.instruction(code, length); }
   void u8(unsigned value) { code_.byte(value); }
+  void code(std::initializer_list<unsigned> bytes) {
+    for (const unsigned byte : bytes) u8(byte);
+  }
   void u32(std::uint32_t value) { code_.put(value); }
   void u64(std::uint64_t value) { code_.put(value); }
 
@@ -39,19 +43,15 @@ class Emitter {
   void load(Gpr reg, std::size_t offset) { code_.load(reg, in_context(offset)); }
   /// mov [base*2 + disp], reg; base other than rsp
   void store_scaled(Gpr base, std::int32_t disp, Gpr reg) {
-    u8(0x48u | (reg >= 8 ? 4u : 0u) | (base >= 8 ? 2u : 0u));
-    u8(0x89);
-    u8(0x04u | ((reg & 7u) << 3));
-    u8(0x45u | ((base & 7u) << 3));
+    code({0x48u | (reg >= 8 ? 4u : 0u) | (base >= 8 ? 2u : 0u), 0x89, 0x04u | ((reg & 7u) << 3),
+          0x45u | ((base & 7u) << 3)});
     u32(static_cast<std::uint32_t>(disp));
   }
   /// pushfq to [base*2 + disp]; base other than rsp, which is in [context+scratch] meanwhile
   void store_flags_scaled(Gpr base, std::int32_t disp, std::size_t scratch) {
     store(scratch, kRsp);
-    u8(0x48u | (base >= 8 ? 2u : 0u));  // lea rsp, [base*2 + disp + 8]
-    u8(0x8D);
-    u8(0x04u | (kRsp << 3));
-    u8(0x45u | ((base & 7u) << 3));
+    // lea rsp, [base*2 + disp + 8]
+    code({0x48u | (base >= 8 ? 2u : 0u), 0x8D, 0x04u | (kRsp << 3), 0x45u | ((base & 7u) << 3)});
     u32(static_cast<std::uint32_t>(disp + 8));
     u8(0x9C);
     load(kRsp, scratch);
@@ -70,30 +70,24 @@ class Emitter {
   void jrcxz(std::uint64_t to) {
     const auto distance = static_cast<std::int64_t>(to - (here() + 2));
     CHECK(distance >= INT8_MIN && distance <= INT8_MAX, distance);
-    u8(0xE3);
-    u8(static_cast<std::uint8_t>(distance));
+    code({0xE3, static_cast<std::uint8_t>(distance)});
   }
   /// lea reg, [reg + other + disp8]; neither is rsp, r12 or an extended register
   void add_registers(Gpr reg, Gpr other, std::int8_t disp) { code_.address(reg, {reg, disp, other}); }
   /// pext rcx, rcx, [context+offset]
   /// source: SDM vol. 2, PEXT, VEX.LZ.F3.0F38.W1 F5 /r
   void extract_bits_of_rcx(std::size_t offset) {
-    for (const unsigned byte : {0xC4, 0xE2, 0xF2, 0xF5, 0x0D}) u8(byte);
+    code({0xC4, 0xE2, 0xF2, 0xF5, 0x0D});
     code_.put_distance(in_context(offset));
   }
   /// shrx rax, rax, rcx
   /// source: SDM vol. 2, SARX/SHLX/SHRX, VEX.LZ.F2.0F38.W1 F7 /r
-  void shift_rax_right_by_rcx() {
-    for (const unsigned byte : {0xC4, 0xE2, 0xF3, 0xF7, 0xC0}) u8(byte);
-  }
+  void shift_rax_right_by_rcx() { code({0xC4, 0xE2, 0xF3, 0xF7, 0xC0}); }
   /// not reg; leaves flags alone
   void complement(Gpr reg) { code_.complement(reg); }
   /// lea rsp, [rsp + disp32]
   void add_rsp(std::int32_t disp) {
-    u8(0x48);
-    u8(0x8D);
-    u8(0xA4);
-    u8(0x24);
+    code({0x48, 0x8D, 0xA4, 0x24});
     u32(static_cast<std::uint32_t>(disp));
   }
   void pop(Gpr reg) { code_.pop(reg); }
@@ -107,15 +101,14 @@ class Emitter {
     constexpr unsigned kLength = 7;
     const std::uint64_t distance = address - (here() + kLength);
     if (static_cast<std::int64_t>(distance) != static_cast<std::int32_t>(distance)) return;
-    for (const unsigned byte : {0x0F, 0x18, 0x0D}) u8(byte);
+    code({0x0F, 0x18, 0x0D});
     code_.put_distance({address});
   }
 
   void jmp(std::uint64_t to) { code_.jump(reinterpret_cast<const std::uint8_t*>(to)); }
   /// jmp rel32, passed over by a jrcxz where rcx is 0
   void jmp_unless_rcx_is_0(std::uint64_t to) {
-    u8(0xE3);
-    u8(5);
+    code({0xE3, 5});
     jmp(to);
   }
   /// jmp [rip -> slot]
@@ -127,21 +120,15 @@ class Emitter {
 
   /// cmp reg32, imm32: writes flags. reg is r8 to r15
   void compare32(Gpr reg, std::uint32_t value) {
-    u8(0x41);
-    u8(0x81);
-    u8(0xF8u | (reg & 7u));
+    code({0x41, 0x81, 0xF8u | (reg & 7u)});
     u32(value);
   }
   /// add reg64, imm8: writes flags. reg is r8 to r15
   void add_imm8(Gpr reg, std::int8_t value) { code_.operate(isa::Assembler::kAdd, reg, value); }
   /// lahf; seto al: the six status flags into ax
-  void flags_to_ax() {
-    for (const unsigned byte : {0x9F, 0x0F, 0x90, 0xC0}) u8(byte);
-  }
+  void flags_to_ax() { code({0x9F, 0x0F, 0x90, 0xC0}); }
   /// add al, 7Fh; sahf: and back
-  void ax_to_flags() {
-    for (const unsigned byte : {0x04, 0x7F, 0x9E}) u8(byte);
-  }
+  void ax_to_flags() { code({0x04, 0x7F, 0x9E}); }
 
   /// Points the rel32 that ends at `after` to `to`.
   static void patch_rel32(std::uint64_t after, std::uint64_t to) {

@@ -28,10 +28,8 @@ void emit_address(Emitter& out, Gpr reg, const MemoryOperand& operand, std::uint
                          : operand.scale == 4                    ? 2U
                                                                  : 3U;
   const bool wide_index = operand.index >= 0 && index >= 8;
-  out.u8(0x48U | (wide_index ? 2U : 0U) | (base >= 8 ? 1U : 0U));
-  out.u8(0x8D);
-  out.u8(0x84U | static_cast<unsigned>(reg) << 3);
-  out.u8(scale << 6 | (index & 7U) << 3 | (base & 7U));
+  out.code({0x48U | (wide_index ? 2U : 0U) | (base >= 8 ? 1U : 0U), 0x8D, 0x84U | static_cast<unsigned>(reg) << 3,
+            scale << 6 | (index & 7U) << 3 | (base & 7U)});
   out.u32(static_cast<std::uint32_t>(operand.displacement) + more);
 }
 
@@ -50,8 +48,7 @@ void LineWatch::emit(const Insn& insn, const StandIn& stand_in, Emitter& out, Em
   emit_address(out, kRcx, operand, arch::LineSample::kShift, stand_in);
   out.extract_bits_of_rcx(offsetof(Context, watch_mask));
   out.jrcxz(out.here() + 4);
-  out.u8(0xEB);  // jmp, over the next one
-  out.u8(5);
+  out.code({0xEB, 5});  // jmp, over the next one
   out.jmp(cold.here());
   const std::uint64_t back = out.here();
   out.load(kRcx, offsetof(Context, watch_rcx));
@@ -63,7 +60,7 @@ void LineWatch::emit(const Insn& insn, const StandIn& stand_in, Emitter& out, Em
   cold.mov_imm(kRcx, arch::LineSample::kFirstBit);
   cold.shift_rax_right_by_rcx();
   cold.load(kRcx, offsetof(Context, probe_note));
-  for (const unsigned byte : {0x48, 0x89, 0x01}) cold.u8(byte);  // mov [rcx], rax
+  cold.code({0x48, 0x89, 0x01});  // mov [rcx], rax
   cold.add_disp(kRcx, sizeof(std::uint64_t));
   cold.store(offsetof(Context, probe_note), kRcx);
   cold.load(kRax, offsetof(Context, watch_rax));

@@ -39,8 +39,7 @@ void NearCode::emit_stop_check(Emitter& out, std::size_t index, bool plain_befor
   if (!behind && !before) return;
   constexpr unsigned kLongest = 32, kReach = 128;  // bytes: of the check up to its last jrcxz, and how far that jumps
   if (stop_jump_ == 0 || out.here() + kLongest - stop_jump_ > kReach) {
-    out.u8(0xEB);
-    out.u8(5);  // jmp over what follows
+    out.code({0xEB, 5});  // jmp over what follows
     stop_jump_ = out.here();
     out.jmp(stubs_.at_stop);
   }

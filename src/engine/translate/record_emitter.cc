@@ -40,9 +40,9 @@ void RecordEmitter::emit_store(Emitter& out, std::uint32_t record) const {
 void RecordEmitter::emit_probe_note(Emitter& out, std::uint32_t exit_id) {
   out.store(offsetof(Context, slot_scratch), kRax);
   out.load(kRax, offsetof(Context, probe_note));
-  for (const unsigned byte : {0x44, 0x89, 0x18}) out.u8(byte);  // mov [rax], r11d
+  out.code({0x44, 0x89, 0x18});  // mov [rax], r11d
   static_assert(offsetof(ProbeNote, pointer) == 0 && offsetof(ProbeNote, exit) == 4 && kTracePointer == kR11);
-  for (const unsigned byte : {0xC7, 0x40, 0x04}) out.u8(byte);  // mov dword [rax + 4], imm32
+  out.code({0xC7, 0x40, 0x04});  // mov dword [rax + 4], imm32
   out.u32(exit_id | ProbeNote::kIsProbe);
   out.add_disp(kRax, sizeof(ProbeNote));
   out.store(offsetof(Context, probe_note), kRax);

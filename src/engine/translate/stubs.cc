@@ -13,7 +13,7 @@ namespace {
 
 /// A rip-relative operand on the context with opcode bytes in front: `extension` is ModRM.reg.
 void on_context(Emitter& out, std::initializer_list<unsigned> opcode, unsigned extension, std::uint64_t address) {
-  for (const unsigned byte : opcode) out.u8(byte);
+  out.code(opcode);
   out.u8(0x05u | (extension << 3));
   out.u32(Emitter::relative(address, out.here() + 4));
 }
@@ -21,10 +21,6 @@ void on_context(Emitter& out, std::initializer_list<unsigned> opcode, unsigned e
 bool has_xsaveopt() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(0xD, 1, &a, &b, &c, &d) != 0 && (a & 1u) != 0;
-}
-
-void emit(Emitter& out, std::initializer_list<unsigned> bytes) {
-  for (const unsigned byte : bytes) out.u8(byte);
 }
 
 /// One of the instructions that save or load all components.
@@ -117,7 +113,7 @@ Stubs generate_stubs(const CodeCache& cache, std::uint64_t (*dispatch)(Context*)
   const auto call = [&](auto* function) {  // with the Context
     out.mov_imm(kRdi, context);
     out.mov_imm(kRax, reinterpret_cast<std::uint64_t>(function));
-    emit(out, {0xFF, 0xD0});  // call rax
+    out.code({0xFF, 0xD0});  // call rax
   };
 
   // --- into the cache ---
@@ -133,13 +129,13 @@ Stubs generate_stubs(const CodeCache& cache, std::uint64_t (*dispatch)(Context*)
   const std::uint64_t common = out.here();
   save_registers();
   const std::uint64_t common_after_registers = out.here();
-  emit(out, {0x6A, 0x02, 0x9D});  // push 2; popfq: DF, AC, TF clear for C++
+  out.code({0x6A, 0x02, 0x9D});  // push 2; popfq: DF, AC, TF clear for C++
   emit_xsave(out, area);
   // wrpkru of 0. The program's rights are saved, and come back with all that was.
-  if (StoreKey::instance().there()) emit(out, {0x31, 0xC0, 0x31, 0xC9, 0x31, 0xD2, 0x0F, 0x01, 0xEF});
+  if (StoreKey::instance().there()) out.code({0x31, 0xC0, 0x31, 0xC9, 0x31, 0xD2, 0x0F, 0x01, 0xEF});
   on_context(out, {0x0F, 0xAE}, 2, context + offsetof(Context, host_mxcsr));  // ldmxcsr
-  emit(out, {0xDB, 0xE3});                                                    // fninit
-  if (has_avx()) emit(out, {0xC5, 0xF8, 0x77});                               // vzeroupper
+  out.code({0xDB, 0xE3});                                                     // fninit
+  if (has_avx()) out.code({0xC5, 0xF8, 0x77});                                // vzeroupper
   call(dispatch);
   out.jmp(enter_with_rax);
 
