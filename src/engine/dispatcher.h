@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "engine/block_exits.h"
 #include "engine/kernel/guest_kernel.h"
 #include "engine/overflow_points.h"
 #include "engine/quiet_stretches.h"
@@ -36,6 +35,10 @@ class Dispatcher final : public Resumes {
   void leave_at_fault();
   void take_indirect_target();
   void handle_exit(const Exit& exit);
+  void go_behind(const Exit& exit);
+  void raise_software_trap(const Exit& exit);
+  void handle_unfetchable(std::uint64_t pc);
+  void tell_of_instruction_beyond_level(std::uint64_t pc);
   void trap_behind_step();
   std::uint32_t last_appended() const;  // the exit that translated code appended last
   std::uint32_t exit_at(std::uint64_t record_address) const;
@@ -53,8 +56,7 @@ class Dispatcher final : public Resumes {
   Stretches stretches_{run_, accountant_};
   OverflowPoints stops_{run_, accountant_, kernel_.code, stretches_};
   QuietStretches quiet_{run_, accountant_, stretches_};
-  BlockExits exits_{kernel_};
-  bool quantum_over_ = false;
+  bool quantum_over_ = false, told_of_level_ = false;
   unsigned short_turns_ = 0;
 };
 

@@ -8,9 +8,9 @@
 #include <time.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 
+#include "engine/memory/real_maps.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
@@ -102,11 +102,7 @@ std::shared_ptr<const MappedFile> describe_file(int fd, const GuestMapping* besi
         had_settled(*file) && std::ranges::find(kKeepTimes, static_cast<long>(system.f_type)) != std::end(kKeepTimes);
     if (system.f_type == kHugetlbfsMagic) file->page_size = static_cast<std::uint64_t>(system.f_bsize);
   }
-  char link[64];
-  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  char path[kPageSize];
-  const long length = raw_syscall(SYS_readlinkat, AT_FDCWD, link, path, sizeof path);
-  if (length > 0) file->path.assign(path, static_cast<std::size_t>(length));
+  file->path = path_of_descriptor(fd);
   return file;
 }
 

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include <charconv>
 #include <cinttypes>
 #include <cstdio>
 #include <string_view>
+#include <system_error>
 
 #include "base/items.h"
 #include "engine/raw_syscall.h"
@@ -26,26 +28,20 @@ std::string read_whole_file(const char* path) {
   return text;
 }
 
+std::string path_of_descriptor(int fd) {
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  char path[kPageSize];
+  const long length = raw_syscall(SYS_readlinkat, AT_FDCWD, link.c_str(), path, sizeof path);
+  return is_error(length) ? std::string() : std::string(path, static_cast<std::size_t>(length));
+}
+
 namespace {
 
 /// Takes hexadecimal or decimal digits from the front of `text`; false if there are none.
 bool take_number(std::string_view& text, int base, std::uint64_t& out) {
-  out = 0;
-  std::size_t used = 0;
-  for (; used < text.size(); ++used) {
-    const char c = text[used];
-    int digit;
-    if (c >= '0' && c <= '9') {
-      digit = c - '0';
-    } else if (base == 16 && c >= 'a' && c <= 'f') {
-      digit = c - 'a' + 10;
-    } else {
-      break;
-    }
-    out = out * static_cast<std::uint64_t>(base) + static_cast<std::uint64_t>(digit);
-  }
-  text.remove_prefix(used);
-  return used > 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out, base);
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return error == std::errc();
 }
 
 bool take(std::string_view& text, char c) {

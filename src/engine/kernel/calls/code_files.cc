@@ -11,18 +11,11 @@
 
 #include "engine/kernel/calls/call_table.h"
 #include "engine/memory/guest_access.h"
+#include "engine/memory/real_maps.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
 namespace {
-
-/// Of what is open there; empty where nothing is.
-std::string path_of(long fd) {
-  const std::string link = "/proc/self/fd/" + std::to_string(static_cast<int>(fd));
-  char target[64];
-  const long length = raw_syscall(SYS_readlinkat, AT_FDCWD, link.c_str(), target, sizeof target);
-  return is_error(length) ? std::string() : std::string(target, static_cast<std::size_t>(length));
-}
 
 /// Where in the file a call begins, or the next one does.
 std::uint64_t position_of(const CallArguments& made) {
@@ -41,7 +34,7 @@ void CodeFiles::note_call(const CallArguments& made, long result) {
 // The program writes its own memory through /proc/self/mem, also where it may not write otherwise: its code perhaps.
 void CodeFiles::note_write_to_own_memory(const CallArguments& made, long written) {
   if (!writes_own_memory_ || written <= 0 || !call_of(made.number).has(kWritesFile)) return;
-  const std::string path = path_of(made.a[0]);
+  const std::string path = path_of_descriptor(made.i32(0));
   if (!path.starts_with("/proc/") || !path.ends_with("/mem")) return;
   const auto bytes = static_cast<std::uint64_t>(written);
   const std::uint64_t start = position_of(made) - (call_of(made.number).position >= 0 ? 0 : bytes), end = start + bytes;
@@ -52,7 +45,8 @@ void CodeFiles::note_write_to_own_memory(const CallArguments& made, long written
 // source: Linux, fs/proc/base.c: mem_rw()
 std::optional<long> CodeFiles::answer_outside_program(const CallArguments& made) const {
   if (!own_memory_is_open_ || (call_of(made.number).traits & (kReadsFile | kWritesFile)) == 0) return std::nullopt;
-  if (path_of(made.a[0]) != "/proc/" + std::to_string(threads_.thread->process->pid) + "/mem") return std::nullopt;
+  if (path_of_descriptor(made.i32(0)) != "/proc/" + std::to_string(threads_.thread->process->pid) + "/mem")
+    return std::nullopt;
   return memory_.map.is_tools(position_of(made)) ? std::optional<long>(-EIO) : std::nullopt;
 }
 

@@ -15,6 +15,7 @@
 #include "engine/kernel/calls/call_handlers.h"
 #include "engine/kernel/guest_kernel.h"
 #include "engine/loader/proc_view.h"
+#include "engine/memory/real_maps.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine::calls {
@@ -126,17 +127,12 @@ long answer_query(GuestMemory& memory, std::uint64_t at) {
   return memory.write(at, &query, size) == size ? 0 : -EFAULT;
 }
 
-bool is_own_maps(long fd) {
-  const std::string link = "/proc/self/fd/" + std::to_string(fd);
-  std::array<char, 64> target{};
-  raw_syscall(SYS_readlinkat, AT_FDCWD, link.c_str(), target.data(), target.size() - 1);
-  return std::strstr(target.data(), kMapsContent) != nullptr;
-}
-
 }  // namespace
 
 Outcome ioctl(GuestKernel& kernel, const CallArguments& made) {
-  if (static_cast<std::uint32_t>(made.u(1)) != kQuery || !is_own_maps(made.a[0])) return {kernel.host.call(made)};
+  const bool asks = static_cast<std::uint32_t>(made.u(1)) == kQuery &&
+                    path_of_descriptor(made.i32(0)).find(kMapsContent) != std::string::npos;
+  if (!asks) return {kernel.host.call(made)};
   return {answer_query(kernel.memory, made.u(2))};
 }
 

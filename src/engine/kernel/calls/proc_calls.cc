@@ -6,11 +6,9 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +19,7 @@
 #include "engine/loader/shown_maps.h"
 #include "engine/loader/shown_process.h"
 #include "engine/memory/guest_access.h"
+#include "engine/memory/real_maps.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine::calls {
@@ -34,13 +33,8 @@ long list_folder(GuestKernel& kernel, const CallArguments& made) {
   Run& run = kernel.run;
   const long result = kernel.host.call(made);
   if (result <= 0) return result;
-  char link[64];
-  std::snprintf(link, sizeof link, "/proc/self/fd/%d", made.i32(0));
-  char target[64];
-  const long length = raw_syscall(SYS_readlinkat, AT_FDCWD, link, target, sizeof target - 1);
-  if (length <= 0 || std::memcmp(target, "/proc/", 6) != 0) return result;
-  const std::string_view path(target, static_cast<std::size_t>(length));
-  if (!path.ends_with("/fd") && !path.ends_with("/fdinfo")) return result;
+  const std::string path = path_of_descriptor(made.i32(0));
+  if (!path.starts_with("/proc/") || (!path.ends_with("/fd") && !path.ends_with("/fdinfo"))) return result;
   std::vector<std::byte> entries(static_cast<std::size_t>(result)), kept;
   const std::uint64_t buffer = made.u(1);
   if (run.read(buffer, entries.data(), entries.size()) != entries.size()) return result;

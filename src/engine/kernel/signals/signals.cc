@@ -395,8 +395,7 @@ void Signals::go_on_natively() {
 void Signals::die_of(int signal, const siginfo_t& info) {
   recorded_.end_all();
   turns_.end(run_.thread->process->seat, run_.thread->process->pid);
-  const KernelSigaction fatal;
-  raw_syscall(SYS_rt_sigaction, signal, &fatal, nullptr, 8);
+  real_sigaction(signal, {});
   let_kernel_deliver(signal, info);
   // A tracer has taken it away.
   raw_syscall(SYS_exit_group, 128 + signal);

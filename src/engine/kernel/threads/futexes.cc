@@ -60,11 +60,13 @@ bool aligned(std::uint64_t address) { return address % sizeof(std::uint32_t) == 
 
 }  // namespace
 
+void Futexes::goes_on(Thread& thread) {
+  core_.runs_after_this(thread);
+  threads_.lock.give_place(thread);
+}
+
 std::uint32_t Futexes::wake_at(FutexWaiters::Key key, std::uint32_t most, std::uint32_t bits) {
-  return waiters_.wake(key, most, bits, [this](Thread& woken) {
-    core_.runs_after_this(woken);
-    threads_.lock.give_place(woken);
-  });
+  return waiters_.wake(key, most, bits, [this](Thread& woken) { goes_on(woken); });
 }
 
 void Futexes::clear_word_of(Thread& thread) {
@@ -220,10 +222,7 @@ long Futexes::sleep_until_turn(Thread& thread, long number, const long (&a)[6]) 
 // The end of a turn is a place in the program, so waits whose limit has passed end here.
 void Futexes::turn_ended() {
   ++turns_ended_;
-  waiters_.expire(turns_ended_, [this](Thread& thread) {
-    core_.runs_after_this(thread);
-    threads_.lock.give_place(thread);
-  });
+  waiters_.expire(turns_ended_, [this](Thread& thread) { goes_on(thread); });
 }
 
 }  // namespace zs::engine

@@ -43,6 +43,7 @@ class Futexes {
   void forget_waiters() { waiters_.clear(); }
 
  private:
+  void goes_on(Thread& thread);
   long wait_at(FutexWaiters::Key key, const long (&a)[6]);
   long wait_for_limit(FutexWaiters::Key key, std::uint32_t bits);
   long wait(FutexWaiters::Key key, std::uint32_t bits, std::uint64_t until, long operation, const TwoWords* timeout);
