@@ -232,7 +232,7 @@ void Dispatcher::tell_of_instruction_beyond_level(std::uint64_t pc) {
   char at[24];
   std::snprintf(at, sizeof at, "0x%llx", static_cast<unsigned long long>(pc));
   run_.observer().notice(run_.program.exe_path + ": at " + at + " is an instruction that " +
-                        std::string(arch::name_of(level)) + " does not have; --cpu-level host runs it");
+                         std::string(arch::name_of(level)) + " does not have; --cpu-level host runs it");
 }
 
 void Dispatcher::handle_unfetchable(std::uint64_t pc) {

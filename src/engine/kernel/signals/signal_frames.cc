@@ -5,6 +5,7 @@
 #include "engine/kernel/virtual_time/extended_state.h"
 #include "engine/memory/store_key.h"
 #include "engine/raw_syscall.h"
+#include "engine/translate/stubs.h"
 
 namespace zs::engine {
 namespace {
