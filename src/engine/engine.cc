@@ -92,6 +92,7 @@ ProgramConfig program_config(const Config& config) {
   wanted.envp = config.envp;
   wanted.seed = config.seed;
   wanted.cpu_level = config.cpu_level;
+  wanted.placement = config.placement;
   wanted.vdso = config.vdso;
   return wanted;
 }

@@ -32,6 +32,7 @@ struct RunSettings {
   bool check_cache = false;   // translate anew what is taken from `cache_directory`, and compare; in virtual time too
   bool cache_statistics = false;  // say how much was translated, and taken from it
   std::uint64_t seed = 1;
+  std::uint64_t placement = 0;  // seed of where stack, heap and data mappings lie; 0: where they always do
   std::uint32_t max_block_instructions = 32;
   std::uint32_t contexts = 0;   // of an exact profile: so many calling contexts are kept apart; 0: none is told
   int first_private_fd = 2040;  // descriptors from here up are the tool's; hidden from the program
@@ -42,8 +43,8 @@ struct RunSettings {
 
   static void fields(auto& s, auto& visit) {
     visit(s.inherit, s.virtual_time, s.cpu_level, s.cpus, s.vdso, s.precise_only, s.native_load, s.check_cache,
-          s.cache_statistics, s.seed, s.max_block_instructions, s.contexts, s.first_private_fd, s.code_cache_bytes,
-          s.cache_directory, s.cache_bytes);
+          s.cache_statistics, s.seed, s.placement, s.max_block_instructions, s.contexts, s.first_private_fd,
+          s.code_cache_bytes, s.cache_directory, s.cache_bytes);
   }
   bool operator==(const RunSettings&) const = default;
 };

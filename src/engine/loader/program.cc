@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/splitmix.h"
 #include "engine/loader/script.h"
 #include "engine/raw_syscall.h"
 
@@ -64,8 +65,19 @@ void prepend_interpreter(std::vector<std::string>& argv, const ScriptLine& line,
   argv.insert(argv.begin(), line.interpreter);
 }
 
+/// As on another day, where the kernel would have drawn other addresses: heap and mappings of data by pages, the stack
+/// by 16 bytes. Code stays: where it may lie depends on more.
+Layout displaced(Layout layout, std::uint64_t placement) {
+  constexpr std::uint64_t kPages = 256, kStackStep = 16;
+  const auto by_pages = [&] { return splitmix64(placement) % kPages * kPageSize; };
+  layout.heap.start += by_pages();
+  layout.high.start += by_pages();
+  layout.stack_shift = splitmix64(placement) % (kPageSize / kStackStep) * kStackStep;
+  return layout;
+}
+
 /// The first engine range that no fixed segment reaches into.
-Result<Layout> choose_layout(const ProgramPlan& plan) {
+Result<Layout> choose_layout(const ProgramPlan& plan, std::uint64_t placement) {
   std::vector<AddressRange> fixed;
   const auto collect = [&](const OpenedImage& image) {
     if (image.elf.position_independent) return;
@@ -78,7 +90,7 @@ Result<Layout> choose_layout(const ProgramPlan& plan) {
     const bool taken = std::any_of(fixed.begin(), fixed.end(), [&](AddressRange each) { return each.overlaps(range); });
     if (taken) continue;
     layout.engine = range;
-    return layout;
+    return placement == 0 ? layout : displaced(layout, placement);
   }
   return Error{.message = plan.program.path +
                           ": its fixed addresses leave no 351 MiB free below 2 GiB, which the "
@@ -144,7 +156,7 @@ Result<ProgramPlan> plan_program(const ProgramConfig& config, int& exit_status) 
         {.path = interpreter, .fd = std::move(opened.value()), .elf = std::move(parsed.value())});
   }
 
-  auto layout = choose_layout(plan);
+  auto layout = choose_layout(plan, config.placement);
   if (!layout) return layout.error();
   plan.layout = *layout;
   return plan;

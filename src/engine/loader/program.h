@@ -2,7 +2,8 @@
 // interpreter, and lays out the stack with arguments, environment and auxiliary vector.
 // In two steps, because where the engine may live depends on where the program must: plan_program() opens and checks
 // everything and chooses the engine range; load_program() maps.
-// Different from the kernel on purpose: every address is a function of the program, its rlimits and the layout only;
+// Different from the kernel on purpose: every address is a function of the program, its rlimits, the layout and the
+// seed of the placement only;
 // AT_RANDOM comes from the seed; strings lie above the pointer arrays, in the order
 // argv, envp, at a fixed address.
 #pragma once
@@ -25,6 +26,7 @@ struct ProgramConfig {
   std::vector<std::string> argv;  // argv[0] included
   std::vector<std::string> envp;
   std::uint64_t seed = 1;                           // AT_RANDOM
+  std::uint64_t placement = 0;                      // of RunSettings
   arch::CpuLevel cpu_level = arch::CpuLevel::Host;  // what the auxiliary vector tells of
   bool vdso = false;                                // AT_SYSINFO_EHDR: the tool's own vdso, made visible where it is
 };

@@ -15,7 +15,9 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <set>
 
+#include "base/bytes.h"
 #include "engine/memory/guest_map.h"
 #include "engine/memory/proc_maps.h"
 
@@ -269,6 +271,22 @@ TEST_F(Program, IsLoadedTheSameWhateverTheEnvironmentAndTheKernelsRandomisation)
   EXPECT_THAT(first, HasSubstr("[stack]"));
   EXPECT_EQ(first, ask(small, addresses));
   EXPECT_EQ(first, ask(large, addresses));
+}
+
+TEST_F(Program, APlacementMovesStackStringsAndHeap) {
+  const auto places = [](const LoadedProgram& program, GuestMap&) {
+    return hex(program.stack_pointer) + " " + hex(program.arguments.start) + " " + hex(program.brk_start);
+  };
+  ProgramConfig config{.path = "/bin/true", .argv = {"/bin/true"}};
+  std::set<std::string> seen{ask(config, places)};
+  for (config.placement = 1; config.placement <= 20; ++config.placement) {
+    const std::string here = ask(config, places);
+    EXPECT_EQ(here, ask(config, places));
+    seen.insert(here);
+    EXPECT_EQ(ask(config, [](const LoadedProgram& program, GuestMap&) { return hex(program.stack_pointer % 16); }),
+              hex(0));
+  }
+  EXPECT_EQ(seen.size(), 21U);
 }
 
 TEST_F(Program, RandomBytesComeFromTheSeed) {

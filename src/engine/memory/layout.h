@@ -47,6 +47,7 @@ struct Layout {
   AddressRange heap{0x2000'0000'0000, 0x2010'0000'0000};
   AddressRange high{0x2010'0000'0000, 0x29f0'0000'0000};
   AddressRange stack{0x29f0'0000'0000, 0x2a00'0000'0000};  // stack and arguments; only the loader maps here
+  std::uint64_t stack_shift = 0;  // how far the stack begins below its usual place, and strings above theirs
 
   /// In the first pages of the engine range nothing is ever mapped: a system call that is given a pointer into the
   /// engine's memory is made with one of these addresses instead.
@@ -58,9 +59,9 @@ struct Layout {
   constexpr std::uint64_t stack_top() const { return stack.end - kArgumentBytes; }
   /// The stack pointer at the first instruction, whatever the size of arguments and environment: argc and the pointer
   /// arrays grow upwards from here into the argument area.
-  constexpr std::uint64_t initial_stack_pointer() const { return stack_top() - kPageSize; }
+  constexpr std::uint64_t initial_stack_pointer() const { return stack_top() - kPageSize - stack_shift; }
   /// First string byte in the argument area: above the largest possible arrays.
-  constexpr std::uint64_t argument_strings() const { return stack_top() + kArgumentBytes / 2; }
+  constexpr std::uint64_t argument_strings() const { return stack_top() + kArgumentBytes / 2 + stack_shift; }
 
   /// The kernel lets arguments, environment and their pointers take 6 MiB together; both halves are larger.
   static constexpr std::uint64_t kArgumentBytes = std::uint64_t{16} << 20;
