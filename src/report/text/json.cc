@@ -44,6 +44,71 @@ void Json::push_back(Json element) {
   array->push_back(std::move(element));
 }
 
+const Json* Json::find(std::string_view name) const {
+  const Object* const object = std::get_if<Object>(&value_);
+  if (object == nullptr) return nullptr;
+  const auto found = std::ranges::find(object->names, name);
+  return found == object->names.end() ? nullptr
+                                      : &object->values[static_cast<std::size_t>(found - object->names.begin())];
+}
+
+std::optional<double> Json::number() const {
+  return std::visit(
+      [](const auto& value) -> std::optional<double> {
+        using Value = std::remove_cvref_t<decltype(value)>;
+        if constexpr (std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>) return static_cast<double>(value);
+        return std::nullopt;
+      },
+      value_);
+}
+
+std::optional<std::string_view> Json::text() const {
+  const std::string* const text = std::get_if<std::string>(&value_);
+  return text != nullptr ? std::optional<std::string_view>(*text) : std::nullopt;
+}
+
+std::span<const Json> Json::elements() const {
+  const Array* const array = std::get_if<Array>(&value_);
+  return array != nullptr ? std::span<const Json>(*array) : std::span<const Json>();
+}
+
+template <typename Read>
+Json Json::made_of(const Read& read) {
+  switch (read.type()) {
+    case Read::value_t::object: {
+      Json object = Json::object();
+      for (const auto& [name, value] : read.items()) object[name] = made_of(value);
+      return object;
+    }
+    case Read::value_t::array: {
+      Json array = Json::array();
+      for (const Read& element : read) array.push_back(made_of(element));
+      return array;
+    }
+    case Read::value_t::string: return Json(read.template get<std::string>());
+    case Read::value_t::boolean: return Json(read.template get<bool>());
+    case Read::value_t::number_integer: return Json(read.template get<std::int64_t>());
+    case Read::value_t::number_unsigned: return Json(read.template get<std::uint64_t>());
+    case Read::value_t::number_float: return Json(read.template get<double>());
+    default: return {};
+  }
+}
+
+std::optional<Json> Json::parse(std::string_view text) {
+  using Read = nlohmann::ordered_json;
+  constexpr int kDeepest = 100;
+  bool too_deep = false;
+  const Read read = Read::parse(
+      text,
+      [&](int depth, Read::parse_event_t /*event*/, const Read& /*value*/) {
+        too_deep |= depth > kDeepest;
+        return !too_deep;
+      },
+      false);
+  if (too_deep || read.is_discarded()) return std::nullopt;
+  return made_of(read);
+}
+
 template <typename Printed>
 Printed Json::printed() const {
   if (const Array* const array = std::get_if<Array>(&value_)) {

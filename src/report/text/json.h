@@ -1,11 +1,13 @@
 // Documents in JSON as pages write them: members stay in the order in which they were added. The library that prints
-// them is known to json.cc alone, since its header costs seconds in each file that includes it.
+// and reads them is known to json.cc alone, since its header costs seconds in each file that includes it.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,6 +40,9 @@ class Json {
   template <typename T>
   Json(const std::vector<T>& elements) : value_(Array(elements.begin(), elements.end())) {}
 
+  /// Of a whole document; nothing if it is none, or nested deeper than a hundred levels.
+  static std::optional<Json> parse(std::string_view text);
+
   static Json array();
   static Json object();
 
@@ -45,6 +50,14 @@ class Json {
   Json& operator[](std::string_view name);
   /// CHECKs that it is an array.
   void push_back(Json element);
+
+  /// The member of that name; null if this is no object or has none.
+  const Json* find(std::string_view name) const;
+  bool is_object() const { return std::holds_alternative<Object>(value_); }
+  /// Nothing, or none, of other kinds of values.
+  std::optional<double> number() const;
+  std::optional<std::string_view> text() const;
+  std::span<const Json> elements() const;
 
   /// indent  blanks for each level; -1: all in one line
   /// ascii   no byte above 127: other letters are written as \uXXXX
@@ -60,6 +73,8 @@ class Json {
 
   template <typename Printed>
   Printed printed() const;
+  template <typename Read>
+  static Json made_of(const Read& read);
 
   std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string, Array, Object> value_;
 };

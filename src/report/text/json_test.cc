@@ -50,5 +50,27 @@ TEST(Json, WritesWhatIsNoUtf8AndLettersBeyondAscii) {
   EXPECT_EQ(Json("\xC3\xA9").dump(-1, true), "\"\\u00e9\"");
 }
 
+TEST(Json, ReadsWhatItWrites) {
+  const std::string text =
+      R"({"large":18446744073709551615,"small":-5,"number":1.5,"none":null,"yes":true,"text":"a\"b","list":[1,"x",{}]})";
+  const auto read = Json::parse(text);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->dump(-1), text);
+  EXPECT_EQ(read->find("small")->number(), -5);
+  EXPECT_EQ(read->find("text")->text(), "a\"b");
+  EXPECT_EQ(read->find("list")->elements().size(), 3U);
+  EXPECT_EQ(read->find("yes")->number(), std::nullopt);
+  EXPECT_EQ(read->find("text")->find("x"), nullptr);
+  EXPECT_EQ(read->find("other"), nullptr);
+}
+
+TEST(Json, ReadsNothingElse) {
+  for (const char* const wrong : {"", "{", "{\"a\":}", "[1,]", "1 2", "\"\xff\""})
+    EXPECT_FALSE(Json::parse(wrong)) << wrong;
+  const std::string deep(100000, '[');
+  EXPECT_FALSE(Json::parse(deep));
+  EXPECT_FALSE(Json::parse(deep + std::string(100000, ']')));
+}
+
 }  // namespace
 }  // namespace zs::report

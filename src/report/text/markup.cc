@@ -1,8 +1,10 @@
 #include "report/text/markup.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace zs::report {
 namespace {
@@ -41,22 +43,39 @@ std::size_t character_length(std::string_view text) {
   return 0;
 }
 
-}  // namespace
+struct Escape {
+  char letter;
+  std::string_view text;
+};
+constexpr std::array<Escape, 4> kMarkup = {{{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}}};
+constexpr std::array<Escape, 12> kMarkdown = {{{'&', "&amp;"},
+                                               {'<', "&lt;"},
+                                               {'>', "&gt;"},
+                                               {'|', "\\|"},
+                                               {'\\', "\\\\"},
+                                               {'`', "\\`"},
+                                               {'*', "\\*"},
+                                               {'_', "\\_"},
+                                               {'~', "\\~"},
+                                               {'[', "\\["},
+                                               {']', "\\]"},
+                                               {'@', "&#64;"}}};
 
-std::string markup_text(std::string_view text) {
+std::string escaped(std::string_view text, std::span<const Escape> escapes) {
   std::string out;
   while (!text.empty()) {
     const std::size_t length = character_length(text);
-    switch (text.front()) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += length == 0 ? kReplacement : text.substr(0, length);
-    }
+    const auto escape = std::ranges::find(escapes, text.front(), &Escape::letter);
+    out += escape != escapes.end() ? escape->text : length == 0 ? kReplacement : text.substr(0, length);
     text.remove_prefix(length == 0 ? 1 : length);
   }
   return out;
 }
+
+}  // namespace
+
+std::string markup_text(std::string_view text) { return escaped(text, kMarkup); }
+std::string markdown_text(std::string_view text) { return escaped(text, kMarkdown); }
+std::string printable_text(std::string_view text) { return escaped(text, {}); }
 
 }  // namespace zs::report

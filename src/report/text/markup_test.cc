@@ -19,5 +19,11 @@ TEST(Markup, KeepsUtf8AndReplacesWhatIsNone) {
   }
 }
 
+TEST(Markup, EscapesForMarkdownAndForTerminals) {
+  EXPECT_EQ(markdown_text("a|b `c` *d* _e_ <x> @f \n\xFF"),
+            "a\\|b \\`c\\` \\*d\\* \\_e\\_ &lt;x&gt; &#64;f \xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(printable_text("<a> \x1B[2J\xFF gr\xC3\xBC"), "<a> \xEF\xBF\xBD[2J\xEF\xBF\xBD gr\xC3\xBC");
+}
+
 }  // namespace
 }  // namespace zs::report
