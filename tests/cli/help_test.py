@@ -92,7 +92,7 @@ class Help(unittest.TestCase):
                 for choice in re.sub(r"\[[^]]*\]", "", choices).split("|"):
                     if choice.isupper():
                         continue
-                    words = ["-I", "10i"] if name == "--format" else ["--image", "/nonexistent"] if verb == "boot" else []
+                    words = ["-I", "10i"] if (verb, name) == ("stat", "--format") else ["--image", "/nonexistent"] if verb == "boot" else []
                     last = {"plot": ["/nonexistent"], "linux": ["--kernel", "/nonexistent", "--", "true"]}.get(verb, [])
                     outcome = tool.run(*verb.split(), *words, name, choice, *last)
                     seen += 1

@@ -27,11 +27,11 @@ class Arguments(unittest.TestCase):
 
     def test_an_unknown_verb(self):
         self.assertEqual(self.refused("count"), "zeroskid: there is no verb count\n"
-                         "hint: verbs: stat, topdown, record, profile, report, mem, c2c, trace, annotate, script, plot, list, doctor, calibrate, boot, linux\n")
+                         "hint: verbs: stat, topdown, record, profile, report, diff, check, mem, c2c, trace, annotate, script, plot, list, doctor, calibrate, boot, linux\n")
 
     def test_an_unknown_option_before_the_verb(self):
         self.assertEqual(self.refused("--frobnicate"), "zeroskid: there is no option --frobnicate\n"
-                         "hint: verbs: stat, topdown, record, profile, report, mem, c2c, trace, annotate, script, plot, list, doctor, calibrate, boot, linux\n")
+                         "hint: verbs: stat, topdown, record, profile, report, diff, check, mem, c2c, trace, annotate, script, plot, list, doctor, calibrate, boot, linux\n")
 
     def test_no_program(self):
         self.assertEqual(self.refused("stat"),
@@ -142,7 +142,8 @@ class FullOutput(unittest.TestCase):
                           ["stat", "-I", "10000i", "--format", "csv", "-o", "w", "true"]):
                 self.assertEqual(tool.run(*words, folder=folder).status, 0)
             lines = {"report": ["-i", "p"], "annotate": ["-i", "p"], "script": ["-i", "p"], "mem": ["report", "-i", "m"],
-                     "c2c": ["report", "-i", "c"], "trace": ["report", "-i", "t"], "plot": ["w"], "list": [], "doctor": [], "boot": ["--demo"],
+                     "c2c": ["report", "-i", "c"], "trace": ["report", "-i", "t"], "plot": ["w"], "list": [], "doctor": [], "diff": ["p", "p"], "boot": ["--demo"],
+                     "check": ["--baseline", "b", "--budget", "instructions=1%", "-o", "/dev/full", "true"],
                      "stat": ["-o", "/dev/full", "true"], "topdown": ["-o", "/dev/full", "true"], "record": ["-o", "/dev/full", "true"],
                      "profile": ["-o", "/dev/full", "true"]}
             verbs = re.findall(r"^  (\w+) ", tool.run("--help").out.partition("Verbs:")[2].partition("\n\n")[0], re.M)

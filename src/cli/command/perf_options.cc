@@ -311,7 +311,6 @@ constexpr PerfVerb kPerfVerbs[] = {
     {"config",        "there is no file of settings: options and environment say all"},
     {"daemon",        "zeroskid record runs until its program ends"},
     {"data",          "zeroskid script prints samples as text; perf data convert reads recordings of zeroskid"},
-    {"diff",          "zeroskid stat --virtual-time of both, or perf diff OLD NEW, which reads recordings of zeroskid"},
     {"evlist",        "zeroskid report --header-only lists the events of a recording"},
     {"ftrace",        "it traces the kernel's functions; zeroskid trace records those of a program"},
     {"inject",        "zeroskid record knows the code of JIT compilers and the build ids by itself"},

@@ -20,6 +20,8 @@ extern const Verb kStatVerb;
 extern const Verb kTopdownVerb;
 extern const Verb kRecordVerb;
 extern const Verb kReportVerb;
+extern const Verb kDiffVerb;
+extern const Verb kCheckVerb;
 extern const Verb kMemRecordVerb, kMemReportVerb;
 extern const Verb kC2cRecordVerb, kC2cReportVerb;
 extern const Verb kTraceVerb, kTraceReportVerb;

@@ -32,6 +32,8 @@ std::span<const Verb* const> verbs() {
       &kRecordVerb,
       &kProfileVerb,
       &kReportVerb,
+      &kDiffVerb,
+      &kCheckVerb,
       &kMemVerb,
       &kC2cVerb,
       &kTraceVerb,

@@ -34,9 +34,11 @@ void add_run_options(CommandLine& line, RunOptions& options) {
              "Complete at a depth: exact (no core at all), full");
   line.value("--error", options.error, "PERCENT",
              "Take units more densely until the first estimate is as sure as +- PERCENT, and say whether it became so");
-  line.value("--budget", options.budget, "TIMES",
-             "Take as many units as a run allows that costs TIMES native, as 3x; it goes by the clock, so no two\n"
-             "runs take the same");
+  if (!options.has_budget) {
+    line.value("--budget", options.budget, "TIMES",
+               "Take as many units as a run allows that costs TIMES native, as 3x; it goes by the clock, so no two\n"
+               "runs take the same");
+  }
   line.number("--seed", options.seed, 0, "N", "Seed of everything that is left to chance [1]");
   line.flag("--virtual-time", options.virtual_time,
             "Clocks, process ids, random numbers and the order of processes, of which one\nruns at a time, depend on "

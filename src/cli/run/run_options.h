@@ -33,6 +33,7 @@ struct RunOptions : engine::RunSettings {  // without what depends on no_inherit
   bool t_is_tid = true;      // -t is --tid; `mem record` has its own
   bool has_targets = false;  // the verb itself has -p, -t and -a
   bool all_cpus = false;     // likewise
+  bool has_budget = false;   // the verb has a --budget of its own
 };
 
 void add_run_options(CommandLine& line, RunOptions& options);
