@@ -273,18 +273,26 @@ TEST_F(Program, IsLoadedTheSameWhateverTheEnvironmentAndTheKernelsRandomisation)
   EXPECT_EQ(first, ask(large, addresses));
 }
 
-TEST_F(Program, APlacementMovesStackStringsAndHeap) {
-  const auto places = [](const LoadedProgram& program, GuestMap&) {
-    return hex(program.stack_pointer) + " " + hex(program.arguments.start) + " " + hex(program.brk_start);
-  };
+TEST_F(Program, APlacementMovesStackStringsHeapAndDataMappings) {
   ProgramConfig config{.path = "/bin/true", .argv = {"/bin/true"}};
-  std::set<std::string> seen{ask(config, places)};
-  for (config.placement = 1; config.placement <= 20; ++config.placement) {
-    const std::string here = ask(config, places);
-    EXPECT_EQ(here, ask(config, places));
-    seen.insert(here);
-    EXPECT_EQ(ask(config, [](const LoadedProgram& program, GuestMap&) { return hex(program.stack_pointer % 16); }),
-              hex(0));
+  const auto layout = [&] {
+    int exit_status = 0;
+    return plan_program(config, exit_status).value().layout;
+  };
+  std::set<std::string> seen;
+  for (config.placement = 0; config.placement <= 20; ++config.placement) {
+    const Layout here = layout(), again = layout();
+    EXPECT_EQ(here.stack_shift, again.stack_shift);
+    EXPECT_EQ(here.heap, again.heap);
+    EXPECT_EQ(here.initial_stack_pointer() % 16, 0U);
+    EXPECT_EQ((here.heap.start | here.high.start) % kPageSize, 0U);
+    EXPECT_LT(here.stack_shift, kPageSize);
+    if (config.placement == 0) {
+      EXPECT_EQ(here.initial_stack_pointer(), Layout{}.initial_stack_pointer());
+      EXPECT_EQ(here.heap, Layout{}.heap);
+      EXPECT_EQ(here.high, Layout{}.high);
+    }
+    seen.insert(hex(here.argument_strings()) + hex(here.initial_stack_pointer()) + hex(here.heap.start));
   }
   EXPECT_EQ(seen.size(), 21U);
 }

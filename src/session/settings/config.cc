@@ -9,7 +9,7 @@ namespace zs::session {
 namespace {
 
 constexpr std::uint64_t kConfigMagic = 0x31474643'4B53455A;  // "ZESKCFG1"
-constexpr std::uint32_t kConfigVersion = 11;
+constexpr std::uint32_t kConfigVersion = 12;
 constexpr std::size_t kHeaderBytes = 8 + 4 + 4 + 8;
 
 /// FNV-1a: the memfd is ours and sealed, so this guards against mistakes, not against enemies.

@@ -64,10 +64,10 @@ TEST(RecordingConfig, EveryShorterPrefixIsRefused) {
 
 TEST(RecordingConfig, AnotherVersionIsNamed) {
   auto bytes = encode_config(two_events());
-  bytes[8] = std::byte{12};
+  bytes[8] = std::byte{13};
   const auto back = decode_config(bytes);
   ASSERT_FALSE(back);
-  EXPECT_EQ(back.error().message, "recording configuration: version 12, this zeroskid-run reads version 11");
+  EXPECT_EQ(back.error().message, "recording configuration: version 13, this zeroskid-run reads version 12");
   EXPECT_THAT(back.error().hint, HasSubstr("same build"));
 }
 
