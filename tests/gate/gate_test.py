@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import resource
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import xml.etree.ElementTree as xml
 ZEROSKID = "zeroskid"
 SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 32)))
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "HOME": "/", "XDG_CACHE_HOME": "/dev/null"}
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/how-to/ci.md"
 WITHIN, WORSE, BETTER, INCOMPARABLE, FAILED = 0, 1, 3, 4, 125
 
 
@@ -342,6 +344,40 @@ class Written(InFolder):
         self.assertGreater(int(junit.get("errors")), 0)
 
 
+def for_tests(script):
+    """A command of the page, with what it builds and runs as it is here."""
+    return re.sub(r"\bzeroskid check", f"{ZEROSKID} check", script.replace("make program", "gcc -O1 -g -o program program.c"))
+
+
+class Servers(InFolder):
+    def setUp(self):
+        super().setUp()
+        self.program = Program(self.draw)
+        self.build(self.program.source())
+        (self.folder / "perf").mkdir()
+        self.check("--update", status=WITHIN, budget="instructions=1%", baseline="perf/baseline.json", program=("./program", "input"))
+
+    def run_both(self, script, shell):
+        """Before and behind a change that is worse."""
+        environment = {**ENVIRONMENT, "GITHUB_STEP_SUMMARY": "step"}
+        first = self.run_here(*shell, for_tests(script), env=environment)
+        self.program.steps[self.program.names[-1]] += 50000
+        self.build(self.program.source())
+        return first.returncode, self.run_here(*shell, for_tests(script), env=environment).returncode
+
+    def test_github_s_step_fails_and_leaves_a_table(self):
+        (script,) = re.findall(r"^- run: >\n((?: {4}.*\n)+)", PAGE.read_text(), re.M)
+        self.assertEqual(self.run_both(" ".join(script.split()), ("bash", "-ec")), (WITHIN, WORSE))
+        summary = (self.folder / "step").read_text()
+        self.assertIn("| whole run | instructions |", summary)
+        self.assertIn(self.program.names[-1].replace("_", "\\_"), summary)
+
+    def test_gitlab_s_job_fails_and_leaves_a_report(self):
+        (script,) = re.findall(r"^  script: (.*)$", PAGE.read_text(), re.M)
+        self.assertEqual(self.run_both(script, ("sh", "-c")), (WITHIN, WORSE))
+        self.assertEqual(xml.parse(self.folder / "check.xml").getroot().get("failures"), "1")
+
+
 class Bisect(InFolder):
     def test_git_bisect_finds_the_commit(self):
         program = Program(self.draw)
@@ -363,12 +399,14 @@ class Bisect(InFolder):
             (self.folder / "program.c").write_text(program.source())
             if number == 1:
                 self.build(program.source())
-                self.check("--update", status=WITHIN, budget="instructions=5%")
-            git("add", "program.c", "baseline.json")
+                (self.folder / "perf").mkdir()
+                self.check("--update", status=WITHIN, budget="instructions=5%", baseline="perf/baseline.json",
+                           program=("./program", "input"))
+            git("add", "program.c", "perf/baseline.json")
             git("commit", "-q", "-m", f"commit {number}")
         git("bisect", "start", "HEAD", "HEAD~29")
-        said = git("bisect", "run", "sh", "-c",
-                   f"gcc -O1 -g -o program program.c || exit 125; {ZEROSKID} check --baseline baseline.json --budget instructions=5% -- ./program")
+        (script,) = re.findall(r"^git bisect run sh -c '(.*?)'", PAGE.read_text(), re.M | re.S)
+        said = git("bisect", "run", "sh", "-c", for_tests(script).replace("instructions=1%", "instructions=5%"))
         self.assertRegex(said, r"[0-9a-f]{40} is the first bad commit")
         self.assertEqual(git("show", "-s", "--format=%s", "refs/bisect/bad").strip(), f"commit {culprit}", f"SEED={SEED}")
 
