@@ -48,10 +48,9 @@ std::string share_text(const Change& change, double whole) {
 std::string error_text(const Change& change) { return "+- " + count_text(std::round(change.error())); }
 
 std::string class_text(const EventChange& event) {
-  const std::string text = event.class_a == event.class_b ? event.class_a : event.class_a + ", then " + event.class_b;
-  if (event.class_a.empty() || event.class_b.empty())
-    return "only in " + std::string(event.class_a.empty() ? "B" : "A");
-  return text;
+  if (event.class_a.empty()) return "only in B";
+  if (event.class_b.empty()) return "only in A";
+  return event.class_a == event.class_b ? event.class_a : event.class_a + ", then " + event.class_b;
 }
 
 /// "1,000 -> 1,200, +200 (+20.0 %)"; of what is not exact how far that may be off

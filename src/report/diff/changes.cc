@@ -188,6 +188,7 @@ std::vector<Change> function_changes(const EventCounts& a, const EventCounts& b)
 std::vector<EventChange> changes(const std::vector<EventCounts>& a, const std::vector<EventCounts>& b) {
   std::vector<EventChange> found;
   std::vector<const EventCounts*> rest;
+  rest.reserve(b.size());
   for (const EventCounts& one : b) rest.push_back(&one);
   const auto take = [&](const EventCounts* before, const EventCounts* now) {
     EventChange& change = found.emplace_back();
