@@ -26,10 +26,11 @@ struct RunSettings {
   arch::CpuLevel cpu_level = arch::CpuLevel::Host;
   std::uint32_t cpus = 4;  // of these, if it is fixed
   isa::Processor processor() const { return {.virtual_time = virtual_time, .level = cpu_level}; }
-  bool vdso = false;          // give the program the kernel's vdso
-  bool precise_only = false;  // one instruction per translation: slow, for cross-checking
-  bool native_load = false;   // load, then jump to the entry untranslated: what the ptrace oracle steps
-  bool check_cache = false;   // translate anew what is taken from `cache_directory`, and compare; in virtual time too
+  std::string kept_variables = "*";  // of the environment: names with commas between; "*": all
+  bool vdso = false;                 // give the program the kernel's vdso
+  bool precise_only = false;         // one instruction per translation: slow, for cross-checking
+  bool native_load = false;          // load, then jump to the entry untranslated: what the ptrace oracle steps
+  bool check_cache = false;  // translate anew what is taken from `cache_directory`, and compare; in virtual time too
   bool cache_statistics = false;  // say how much was translated, and taken from it
   std::uint64_t seed = 1;
   std::uint64_t placement = 0;  // seed of where stack, heap and data mappings lie; 0: where they always do
@@ -42,9 +43,9 @@ struct RunSettings {
   std::uint64_t cache_bytes = std::uint64_t{512} << 20;  // of all files in it
 
   static void fields(auto& s, auto& visit) {
-    visit(s.inherit, s.virtual_time, s.cpu_level, s.cpus, s.vdso, s.precise_only, s.native_load, s.check_cache,
-          s.cache_statistics, s.seed, s.placement, s.max_block_instructions, s.contexts, s.first_private_fd,
-          s.code_cache_bytes, s.cache_directory, s.cache_bytes);
+    visit(s.inherit, s.virtual_time, s.cpu_level, s.cpus, s.kept_variables, s.vdso, s.precise_only, s.native_load,
+          s.check_cache, s.cache_statistics, s.seed, s.placement, s.max_block_instructions, s.contexts,
+          s.first_private_fd, s.code_cache_bytes, s.cache_directory, s.cache_bytes);
   }
   bool operator==(const RunSettings&) const = default;
 };

@@ -96,6 +96,20 @@ class CpuLevel(unittest.TestCase):
         self.assertIn("processors 9 9", facts)
         self.assertIn("/sys/devices/system/cpu/online: 0-8", facts)
 
+    def test_a_clean_environment(self):
+        seen = []
+        for variables in ({}, {"ONE": "1", "MANY": "x" * random.Random(SEED).randrange(1, 9000)}):
+            environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", **variables}
+            for options in (["--clean-env", ""], ["--clean-env", "ONE,HOME"]):
+                ran = subprocess.run([ZEROSKID, "stat", "-q", "--virtual-time", "-e", "instructions", "-x,", *options, "--", "/usr/bin/env"],
+                                     capture_output=True, text=True, env=environment, check=True)
+                seen.append((ran.stdout, ran.stderr.split(",")[0]))
+        fixed = "HOME=/\nLC_ALL=C\nPATH=/usr/local/bin:/usr/bin:/bin\n"
+        self.assertEqual(seen[0], seen[2])
+        self.assertEqual(seen[0][0], fixed)
+        self.assertEqual(seen[1][0], "HOME=/tmp\n" + fixed.removeprefix("HOME=/\n"))
+        self.assertEqual(seen[3][0], "HOME=/tmp\nONE=1\n" + fixed.removeprefix("HOME=/\n"))
+
     def test_refused_by_name(self):
         for options, words in ((["--cpu-level", "x86-64-v3"], "in virtual time only"),
                                (["--virtual-time", "--cpu-level", "v9"], "v9: no such level"),

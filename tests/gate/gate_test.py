@@ -70,6 +70,13 @@ class InFolder(unittest.TestCase):
 
 
 class Changes(InFolder):
+    def test_environments_and_times_count_for_nothing(self):
+        self.build(Program(self.draw).source())
+        self.check("--update", budget="instructions=0%", status=WITHIN)
+        for _ in range(5):
+            junk = {f"V{self.draw.randrange(9999)}": "x" * self.draw.randrange(5000) for _ in range(self.draw.randrange(5))}
+            self.check(budget="instructions=0%", status=WITHIN, env={**ENVIRONMENT, **junk, "HOME": "/" + "h" * self.draw.randrange(50)})
+
     def test_the_same_program_built_twice_is_within_any_budget(self):
         program = Program(self.draw)
         self.build(program.source())

@@ -57,6 +57,7 @@ std::optional<int> parse(const Arguments& arguments, CheckOptions& options) {
   line.value("--format", options.format, "text|json|junit|markdown", "[text]");
   line.value("-o,--output", stat.output, "FILE", "Where to [stderr]");
   stat.run.has_budget = true;
+  stat.run.kept_variables.clear();
   add_run_options(line, stat.run);
   line.exit_statuses(kStatusesOfCheck);
   if (const auto status = line.parse(arguments)) return status;

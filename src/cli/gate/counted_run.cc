@@ -172,9 +172,11 @@ Result<GateRun> count_run(StatOptions& options, const ProgramToRun& program, std
   for (std::uint64_t i = 0; i < layouts; ++i) {
     GateRun one{.version = ZEROSKID_VERSION,
                 .model = options.config.cpu_model,
-                .setting = fmt::format("modelled: {}{}; seed {}; cores {}; machine: {}", core_in_words(options.config),
+                .setting = fmt::format("modelled: {}{}; seed {}; cores {}; machine: {}; environment: {}",
+                                       core_in_words(options.config),
                                        options.config.in_units ? ", " + units_in_words(options.config.units) : "",
-                                       options.run.seed, options.run.cores, shown_machine(options.config)),
+                                       options.run.seed, options.run.cores, shown_machine(options.config),
+                                       options.run.kept_variables.empty() ? "none" : options.run.kept_variables),
                 .command = options.program,
                 .layouts = layouts};
     input.rewind();
@@ -194,8 +196,15 @@ Result<report::EventCounts> count_functions(const StatOptions& options) {
   const ScratchFolder folder;
   if (folder.path().empty()) return Error{std::string("no folder for a profile: ") + std::strerror(errno), "TMPDIR"};
   const std::string path = folder.path() + "/perf.data";
-  std::vector<std::string> words{
-      "profile", "-q", "--virtual-time", "-o", path, "--seed", std::to_string(options.run.seed)};
+  std::vector<std::string> words{"profile",
+                                 "-q",
+                                 "--virtual-time",
+                                 "-o",
+                                 path,
+                                 "--clean-env",
+                                 options.run.kept_variables,
+                                 "--seed",
+                                 std::to_string(options.run.seed)};
   if (!options.run.cpu.name.empty()) words.insert(words.end(), {"--cpu", options.run.cpu.name});
   if (!options.run.level.empty()) words.insert(words.end(), {"--cpu-level", options.run.level});
   if (options.run.shown_cpus != 0) words.insert(words.end(), {"--cpus", std::to_string(options.run.shown_cpus)});

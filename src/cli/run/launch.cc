@@ -103,6 +103,22 @@ Result<std::string> find_runner() {
       "install zeroskid again, or name the file in $ZEROSKID_RUN"};
 }
 
+std::vector<std::string> environment(std::string_view kept) {
+  std::vector<std::string> variables;
+  const std::string names = "," + std::string(kept) + ",";
+  const auto name_of = [](std::string_view variable) { return std::string(variable.substr(0, variable.find('='))); };
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (kept == "*" || names.find("," + name_of(*variable) + ",") != std::string::npos)
+      variables.emplace_back(*variable);
+  }
+  if (kept == "*") return variables;
+  std::ranges::sort(variables);
+  for (const char* const fixed : {"HOME=/", "LC_ALL=C", "PATH=/usr/local/bin:/usr/bin:/bin"}) {
+    if (names.find("," + name_of(fixed) + ",") == std::string::npos) variables.emplace_back(fixed);
+  }
+  return variables;
+}
+
 Result<Launched> launch(session::RecordingConfig config, const std::string& runner, const std::string& program,
                         const std::vector<std::string>& argv, const OwnSignals& signals) {
   config.first_private_fd = first_private_fd(config.first_private_fd);
@@ -135,7 +151,7 @@ Result<Launched> launch(session::RecordingConfig config, const std::string& runn
       runner, "--session-fd", std::to_string(socket_fd.get()), "--config-fd", std::to_string(config_fd.get()), program};
   words.insert(words.end(), argv.begin(), argv.end());
   std::vector<std::string> variables;
-  for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(engine::held(*variable));
+  for (const std::string& variable : environment(config.kept_variables)) variables.push_back(engine::held(variable));
   const pid_t pid = start(pointers_to(words), pointers_to(variables), signals, report_write.get());
   if (pid < 0) return system_error("cannot start a process");
   report_write = Descriptor();

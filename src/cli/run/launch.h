@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -23,6 +24,9 @@ struct Launched {
 std::string find_own_program(const std::string& name);
 /// The path of zeroskid-run: $ZEROSKID_RUN, or where it is by that.
 Result<std::string> find_runner();
+
+/// What a program is started with: RunSettings::kept_variables of ours; if not all, some with fixed values, too.
+std::vector<std::string> environment(std::string_view kept);
 
 /// config   its first_private_fd is moved to where the limits on descriptors ask for it
 /// program  path of the file; argv[0] may be another name

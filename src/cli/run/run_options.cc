@@ -47,6 +47,10 @@ void add_run_options(CommandLine& line, RunOptions& options) {
              "With --virtual-time: the program sees a processor with just these features, and a machine that is\n"
              "the same everywhere [x86-64-v3, or the highest level below it that this machine has]");
   line.number("--cpus", options.shown_cpus, 1, "N", "Processors of that machine [4]");
+  line.value("--clean-env", options.kept_variables, "NAME,...",
+             "The program's environment is these variables, and PATH, HOME and LC_ALL with fixed values;\n"
+             "*: all [" +
+                 std::string(options.kept_variables.empty() ? "none" : "*") + "]");
   line.flag("--vdso", options.vdso, "Give the program the kernel's vdso (its clocks are then not system calls)");
   line.flag("-i,--no-inherit", options.no_inherit, "Leave child processes, and what they execute, alone");
   line.flag("--no-cache", options.no_cache, "Neither use nor keep translations of other runs");
