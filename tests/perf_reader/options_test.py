@@ -107,6 +107,16 @@ class Options(unittest.TestCase):
         self.compare("report", GRAPHS, ["--stdio"], besides=RECORDINGS.keys() - {"chains"})
         self.compare("report", REPORTS, ["--stdio"], besides=("branches",))  # of which perf's columns are others
 
+    def test_callers_of_equal_weight(self):
+        """Of a few samples, of which most have the same shares."""
+        times = self.times("chains")
+        chance = random.Random(SEED)
+        windows = []
+        for _ in range(20):
+            first = chance.randrange(len(times) - 6)
+            windows.append(["--time", f"{times[first]},{times[first + chance.randrange(1, 6)]}"])
+        self.compare("report", windows, ["--stdio"], besides=RECORDINGS.keys() - {"chains"})
+
 
 if __name__ == "__main__":
     tool.main()

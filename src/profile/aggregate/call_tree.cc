@@ -7,10 +7,11 @@
 namespace zs::profile {
 namespace {
 
-/// Which of two children of equal weight comes first: a matter of what they are, not of when they came.
+/// Which of two children of equal weight comes first: a matter of what they are, not of when they came. The higher
+/// address, as in perf.
 auto place_of(const CallNode& node) {
   const Frame& frame = *node.frames.front();
-  return std::tuple(frame.dso == nullptr, frame.dso != nullptr ? frame.dso->number : 0, frame.address, frame.number);
+  return std::tuple(frame.dso == nullptr, frame.dso != nullptr ? frame.dso->number : 0, ~frame.address, frame.number);
 }
 
 void sort_children(CallNode& node) {

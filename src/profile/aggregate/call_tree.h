@@ -25,7 +25,7 @@ class CallTree {
  public:
   /// The first frame is next to the root.
   void add(std::span<const Frame* const> chain, std::uint64_t weight);
-  /// Every node's children: heaviest first; of equal weight by file and address.
+  /// Every node's children: heaviest first; of equal weight by file and, from the highest, address.
   void sort();
 
   const CallNode& root() const { return root_; }
