@@ -72,10 +72,11 @@ TEST(CallTree, SplitsANodeWhereAChainEnds) {
 TEST(CallTree, HasAsManyRootsAsChainsBegin) {
   EXPECT_EQ(Chains().tree("A;B 1 C;B 2 D 1"),
             "C;B 2 2\n"
-            "A;B 1 1\n"
-            "D 1 1\n");
+            "D 1 1\n"
+            "A;B 1 1\n");
 }
 
+// From the highest on, as perf does.
 TEST(CallTree, PutsChildrenOfEqualWeightInTheOrderOfTheirAddresses) {
   EXPECT_EQ(Chains().tree("A;D 1 A;B 1 A;C 1"), Chains().tree("A;B 1 A;C 1 A;D 1"));
 }
