@@ -211,13 +211,6 @@ Result<void> write_stack(const ProgramPlan& plan, LoadedProgram& program, std::u
   return {};
 }
 
-std::string path_of(int fd) {
-  char path[kPageSize];
-  const std::string link = "/proc/self/fd/" + std::to_string(fd);
-  const long length = raw_syscall(SYS_readlinkat, AT_FDCWD, link.c_str(), path, sizeof path);
-  return is_error(length) ? std::string() : std::string(path, static_cast<std::size_t>(length));
-}
-
 }  // namespace
 
 Result<LoadedProgram> load_program(const ProgramPlan& plan, GuestMap& map, int& exit_status) {
@@ -257,7 +250,7 @@ Result<LoadedProgram> load_program(const ProgramPlan& plan, GuestMap& map, int& 
   populate({program.stack_pointer - kUsedSoon, program.stack_pointer + 1}, Populate::ForWriting);
   if (auto written = write_stack(plan, program, vdso, map.layout()); !written) return written.error();
 
-  program.exe_path = path_of(plan.program.fd.get());
+  program.exe_path = path_of_descriptor(plan.program.fd.get());
   if (program.exe_path.empty()) program.exe_path = plan.program.path;
   program.comm = plan.exec_name.substr(plan.exec_name.rfind('/') + 1).substr(0, kCommBytes);
   program.argv = plan.argv;
