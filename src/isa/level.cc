@@ -3,6 +3,7 @@
 #include <Zydis/Zydis.h>
 
 #include <array>
+#include <string_view>
 
 #include "isa/zydis_decode.h"
 
@@ -76,9 +77,22 @@ CpuLevel lowest_with(const ZydisDecodedInstruction& raw) {
   return levels[raw.meta.isa_set];
 }
 
+/// Whether the opcode is one of the maps that extensions use, or RTM's: most instructions need not be looked at closer.
+bool may_be_extension(std::span<const std::uint8_t> code) {
+  constexpr std::string_view kBeforeOpcode = "\x26\x2E\x36\x3E\x64\x65\x66\x67\xF0\xF2\xF3";
+  constexpr std::string_view kOfExtensions = "\x0F\x62\x8F\xC4\xC5\xC6\xC7";
+  for (const std::uint8_t byte : code) {
+    const bool is_prefix =
+        (byte & 0xF0) == 0x40 || kBeforeOpcode.find(static_cast<char>(byte)) != std::string_view::npos;
+    if (!is_prefix) return kOfExtensions.find(static_cast<char>(byte)) != std::string_view::npos;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool is_beyond(arch::CpuLevel level, std::span<const std::uint8_t> code) {
+  if (!may_be_extension(code)) return false;
   ZydisDecodedInstruction raw;
   std::array<ZydisDecodedOperand, ZYDIS_MAX_OPERAND_COUNT> operands;
   return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&zydis_decoder(), code.data(), code.size(), &raw, operands.data())) &&
