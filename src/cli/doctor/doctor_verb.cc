@@ -23,6 +23,7 @@
 #include "cli/command/command_line.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/say.h"
+#include "cli/command/scratch_folder.h"
 #include "cli/command/verb.h"
 #include "cli/command/words.h"
 #include "cli/costs/costs.h"
@@ -68,26 +69,6 @@ const std::vector<Group>& groups() {
   };
   return kGroups;
 }
-
-/// A folder that is gone afterwards: recordings are written there.
-class Folder {
- public:
-  Folder() : path_(std::filesystem::temp_directory_path() / "zeroskid-XXXXXX") {
-    made_ = mkdtemp(path_.data()) != nullptr;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    if (made_) std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  bool made() const { return made_; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-  bool made_ = false;
-};
 
 double milliseconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_usec) / 1e3;
@@ -162,8 +143,8 @@ Result<void> measure(const Group& group, const std::string& folder, const std::f
 
 /// now  is told what is being measured
 Result<Costs> measure_costs(const std::function<void(std::string_view)>& now) {
-  const Folder folder;
-  if (!folder.made()) {
+  const ScratchFolder folder;
+  if (folder.path().empty()) {
     return Error{"doctor --measure: no folder for recordings: " + std::string(std::strerror(errno)),
                  "set TMPDIR to one that can be written"};
   }

@@ -10,13 +10,11 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 
 #include "base/descriptor.h"
 #include "cli/command/say.h"
+#include "cli/command/scratch_folder.h"
 #include "cli/command/verb.h"
 #include "cli/run/detail_choice.h"
 #include "cli/run/region_options.h"
@@ -77,26 +75,6 @@ class Muted {
   static constexpr std::array<int, 2> kStreams = {STDOUT_FILENO, STDERR_FILENO};
   Descriptor null_;
   std::array<Descriptor, kStreams.size()> kept_;
-};
-
-/// A folder that goes with what is in it.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::error_code problem;
-    path_ = (std::filesystem::temp_directory_path(problem) / "zeroskid-check.XXXXXX").string();
-    if (mkdtemp(path_.data()) == nullptr) path_.clear();
-  }
-  ~ScratchFolder() {
-    std::error_code problem;
-    if (!path_.empty()) std::filesystem::remove_all(path_, problem);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
 };
 
 /// A row for each event. "": or why there is none
