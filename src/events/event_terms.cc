@@ -174,8 +174,9 @@ Result<void> read_name(Text value, Draft& draft) {
 Result<void> read_term(Text term, const Vocabulary& vocabulary, Terms& terms, Draft& draft) {
   if (term.empty()) return at(term.column, "a term is missing", "as in cpu/event=0xd0,umask=0x81/");
   const auto [key, value] = key_and_value(term);
-  const auto* known = std::find_if(kTerms.begin(), kTerms.end(),
-                                   [&](const Term& row) { return arch::equal_case_blind(row.name, key.bytes); });
+  const auto* known = std::find_if(kTerms.begin(), kTerms.end(), [name = key.bytes](const Term& row) {
+    return arch::equal_case_blind(row.name, name);
+  });
   if (known == kTerms.end()) return value ? unknown_term(key) : read_name_term(key, vocabulary, terms, draft);
   if (!known->missing_part.empty()) return not_modelled(key, "", known->missing_part);
   const std::size_t index = static_cast<std::size_t>(known - kTerms.begin());
@@ -242,8 +243,8 @@ constexpr IbsPmu kIbsPmus[] = {{"ibs_op", kIbsOp, kIbsOpTerms}, {"ibs_fetch", kI
 Result<void> read_ibs_term(Text term, const IbsPmu& pmu, Draft& draft) {
   const auto [key, value] = key_and_value(term);
   if (arch::equal_case_blind(key.bytes, "name") && value) return read_name(*value, draft);
-  const auto known =
-      std::ranges::find_if(pmu.terms, [&](const IbsTerm& row) { return arch::equal_case_blind(row.name, key.bytes); });
+  const auto known = std::ranges::find_if(
+      pmu.terms, [name = key.bytes](const IbsTerm& row) { return arch::equal_case_blind(row.name, name); });
   if (known == pmu.terms.end()) {
     std::string terms = "terms are ";
     for (const IbsTerm& row : pmu.terms) terms += std::string(row.name) + " ";

@@ -102,7 +102,8 @@ std::string arguments_of(const Offer& offer) {
                                            "-x -a '(__zeroskid_list (__zeroskid_names))'",
                                            "-x -a '(__zeroskid_list (__zeroskid_names metrics))'",
                                            "-x -a '(__zeroskid_models) host'"};  // by Offer::Kind
-  const std::string text = kTexts[static_cast<std::size_t>(offer.kind)], words = joined(offer.words);
+  std::string text = kTexts[static_cast<std::size_t>(offer.kind)];
+  const std::string words = joined(offer.words);
   if (offer.kind != Offer::Kind::Words) return text;
   return text + quoted(offer.list ? "(__zeroskid_list " + words + ")" : words);
 }

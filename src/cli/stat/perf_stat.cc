@@ -52,17 +52,17 @@ std::string usual_counts(bool pmu) {
 
 /// An option among these that the software PMU alone knows; "" if none was given.
 std::string option_of_the_software_pmu(const StatOptions& options) {
-  const std::string option = first_given({{!options.metrics.empty(), "-M"},
-                                          {!options.before.empty(), "--pre"},
-                                          {!options.behind.empty(), "--post"},
-                                          {options.detail != 0, "-d"},
-                                          {!options.windows.skid.empty(), "--skid"},
-                                          {!options.regions.empty(), "--region"},
-                                          {!options.format.empty(), "--format"},
-                                          {options.per_process, "--per-process"},
-                                          {!options.follow_list.empty(), "--follow"},
-                                          {!options.follow.comm.empty(), "--comm"},
-                                          {!options.repeat_until.empty(), "--repeat-until"}});
+  std::string option = first_given({{!options.metrics.empty(), "-M"},
+                                    {!options.before.empty(), "--pre"},
+                                    {!options.behind.empty(), "--post"},
+                                    {options.detail != 0, "-d"},
+                                    {!options.windows.skid.empty(), "--skid"},
+                                    {!options.regions.empty(), "--region"},
+                                    {!options.format.empty(), "--format"},
+                                    {options.per_process, "--per-process"},
+                                    {!options.follow_list.empty(), "--follow"},
+                                    {!options.follow.comm.empty(), "--comm"},
+                                    {!options.repeat_until.empty(), "--repeat-until"}});
   if (!option.empty()) return option;
   if (options.windows.every.size() > 1) return "more than one -I";
   for (const std::string& every : options.windows.every) {

@@ -46,14 +46,14 @@ Result<PerfDataReader> PerfDataReader::open(const std::string& path, PerfDataOpt
   reader.storage_ = std::move(file->storage);
   reader.bytes_ = file->bytes;
   reader.captured_at_ = file->modified_at;
-  return read(std::move(reader), options, std::move(file->damage));
+  return read(std::move(reader), std::move(options), std::move(file->damage));
 }
 
 Result<PerfDataReader> PerfDataReader::from_bytes(std::string name, Bytes bytes, PerfDataOptions options) {
   PerfDataReader reader;
   reader.name_ = std::move(name);
   reader.bytes_ = bytes;
-  return read(std::move(reader), options, std::nullopt);
+  return read(std::move(reader), std::move(options), std::nullopt);
 }
 
 Result<PerfDataReader> PerfDataReader::read(PerfDataReader reader, PerfDataOptions options,
