@@ -1,11 +1,13 @@
 """A terminal for the programs that tests run."""
-import errno
 import fcntl
 import os
 import pty
 import struct
 import subprocess
 import termios
+import threading
+
+END = b"\0the program has ended\0"
 
 
 def run(words, environment, columns=80, cwd=None, stderr=True):
@@ -15,14 +17,15 @@ def run(words, environment, columns=80, cwd=None, stderr=True):
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     with subprocess.Popen([str(word) for word in words], stdin=theirs, stdout=theirs, cwd=cwd, env=environment,
                           stderr=theirs if stderr else subprocess.PIPE) as child:
-        os.close(theirs)
+        # Linux may lose what was last written when the last of its side closes it (once in a hundred thousand times):
+        # it stays open here, and the end is told in the same stream.
+        ending = threading.Thread(target=lambda: (child.wait(), os.write(theirs, END)))
+        ending.start()
         sent = b""
-        try:
-            while piece := os.read(ours, 65536):
-                sent += piece
-        except OSError as error:
-            if error.errno != errno.EIO:  # nobody has the other side open
-                raise
-        os.close(ours)
+        while not sent.endswith(END):
+            sent += os.read(ours, 65536)
+        ending.join()
         errors = b"" if stderr else child.stderr.read()
-    return child.returncode, sent.decode(errors="replace"), errors.decode(errors="replace")
+    os.close(theirs)
+    os.close(ours)
+    return child.returncode, sent.removesuffix(END).decode(errors="replace"), errors.decode(errors="replace")

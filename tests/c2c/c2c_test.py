@@ -73,7 +73,7 @@ class Recordings(unittest.TestCase):
     def path(self, name, layout="together"):
         path = os.path.join(self.folder, f"{name}.{layout}")
         if not os.path.exists(path):
-            run(ZEROSKID, "c2c", "record", "-q", "-c", "20", "-o", path, "--", os.path.join(PROGRAMS, f"sharing_{name}_{layout}"))
+            run(ZEROSKID, "c2c", "record", "-q", "--virtual-time", "-c", "20", "-o", path, "--", os.path.join(PROGRAMS, f"sharing_{name}_{layout}"))
         return path
 
     def report(self, name, layout="together", *options):
