@@ -210,6 +210,7 @@ class Stacks(unittest.TestCase):
         self.need("go")
         built(self.folder, "go", "build", "-o", "tree", HERE / "tree.go")
         self.hold(GO, Chains(self.folder, 311, ["./tree"]))
+        self.hold(GO, Chains(self.folder, 1, ["./tree"], "br_inst_retired.near_return:ppp"))
 
     def test_javascript(self):
         """A JIT has no tables, and baseline code calls another function that makes its frame: there a caller is left out."""

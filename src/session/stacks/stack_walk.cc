@@ -112,6 +112,10 @@ bool apply(const FrameRule& rule, const Expressions& expressions, WordSource& st
   return true;
 }
 
+bool nobody_called(const FrameRule* rule) {
+  return rule != nullptr && rule->registers[arch::kDwarfReturnAddress].kind == Kind::Unknown;
+}
+
 }  // namespace
 
 StackWalk::StackWalk(ProgramMemory& memory)
@@ -264,10 +268,13 @@ bool StackWalk::begin(std::uint64_t ip, DwarfRegisters& registers, Stack& stack,
       return false;
     }
     case isa::Flow::Return:
-      // Otherwise it is a jump: of swapcontext, of a guard against speculation.
-      if (!call_before(next) && !returns_from_signal(next)) return false;
-      place = {.pc = next, .returned_to = true};
-      return true;
+      if (call_before(next) || returns_from_signal(next)) {
+        place = {.pc = next, .returned_to = true};
+        return true;
+      }
+      // Behind the first function of a goroutine lies goexit, which nobody called. Otherwise it is a jump: of
+      // swapcontext, of a guard against speculation.
+      return nobody_called(rule_at(place, registers, stack));
     case isa::Flow::Syscall: return next != ip + kSyscallBytes;  // rt_sigreturn: what was interrupted goes on
     default: return false;
   }
@@ -292,11 +299,10 @@ std::vector<std::uint64_t> StackWalk::walk(std::uint64_t ip, const arch::Registe
     const bool by_frame_pointer = !rule->by_expression && rule->frame_register == arch::kDwarfBp;
     end = rule->guessed ? ChainEnd::NoRule : ChainEnd::BrokenStack;
     // source: System V ABI, AMD64, "The Stack Frame": the outermost frame has a frame pointer of 0.
-    const bool nobody_called = rule->registers[arch::kDwarfReturnAddress].kind == Kind::Unknown ||
-                               (rule->guessed && registers[arch::kDwarfBp] == 0);
-    const bool found = !nobody_called && apply(*rule, expressions_, stack, registers);
+    const bool is_outermost = nobody_called(rule) || (rule->guessed && registers[arch::kDwarfBp] == 0);
+    const bool found = !is_outermost && apply(*rule, expressions_, stack, registers);
     place = {.pc = registers[arch::kDwarfReturnAddress], .returned_to = !interrupts};
-    if (nobody_called || (found && place.pc == 0 && !rule->guessed)) {
+    if (is_outermost || (found && place.pc == 0 && !rule->guessed)) {
       end = ChainEnd::Outermost;
       return chain;
     }
