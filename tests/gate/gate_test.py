@@ -12,6 +12,8 @@ import tempfile
 import unittest
 import xml.etree.ElementTree as xml
 
+import seeded_changes
+
 ZEROSKID = "zeroskid"
 SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 32)))
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "HOME": "/", "XDG_CACHE_HOME": "/dev/null"}
@@ -110,7 +112,7 @@ class Changes(InFolder):
         line = next(i for i, text in enumerate(program.source().splitlines(), 1) if text.startswith(f"static __attribute__((noinline)) long {name}("))
         self.assertIn(page["functions"][0]["lines"][0]["name"], [f"program.c:{line + 2}", f"program.c:{line + 3}"])
         text = self.check(status=WORSE, budget="instructions=0.001%,branches=0.001%").stderr
-        self.assertRegex(text, rf"functions:\n   {name}  \+[\d,]+ of \+[\d,]+\n")
+        self.assertRegex(text, rf"functions:\n   {name}  \+[\d,]+ of \+[\d,]+, same code\n")
         for shown in text.splitlines():
             self.assertLessEqual(len(shown), 80, shown)
         now = {row["event"]: row["now"]["value"] for row in page["rows"]}
@@ -136,7 +138,7 @@ class Changes(InFolder):
         gone = program.names.pop(self.draw.randrange(len(program.names)))
         self.build(program.source())
         done = self.check(status=BETTER, budget="instructions=0.01%,branches=0.01%")
-        self.assertRegex(done.stderr, rf"functions:\n   {gone}  -[\d,]+ of -[\d,]+\n")
+        self.assertRegex(done.stderr, rf"functions:\n   {gone}  -[\d,]+ of -[\d,]+, gone\n")
         self.assertIn("update the baseline", done.stderr)
 
     def test_samples_that_differ_by_chance_are_told(self):
@@ -176,6 +178,41 @@ class Changes(InFolder):
         (found,) = [f for f in page["functions"] if f["name"] == "sum"]
         self.assertIsNotNone(found["a"])
         self.assertIsNotNone(found["b"])
+
+
+class ManyFunctions(InFolder):
+    """Of a program of some fifty functions in several files, built with -O2: what seeded_changes.py does to it."""
+
+    def setUp(self):
+        super().setUp()
+        source = self.folder / "source"
+        source.mkdir()
+        build = seeded_changes.generated(self.draw, source)
+        self.tree = seeded_changes.Tree(ZEROSKID, source, self.folder, build, "program", [])
+        self.base = self.tree.profile({})
+        self.known = list(seeded_changes.places(self.tree, self.tree.functions()))
+        self.assertGreater(len(self.known), 10)
+
+    def told(self, name, data):
+        rows, back = self.tree.diff(self.base, data), self.tree.diff(data, self.base)
+        self.assertEqual(self.tree.lost(rows), [], f"SEED={SEED} {name}")
+        self.assertEqual(self.tree.lost(back), [], f"SEED={SEED} {name}")
+        return rows
+
+    def test_the_function_that_was_changed_is_named_first(self):
+        for kind in seeded_changes.KINDS:
+            name, _, edits = seeded_changes.changed(self.draw, self.known, kind)
+            rows = self.told(name, self.tree.profile(edits))
+            self.assertEqual(rows[0]["name"], name, f"SEED={SEED} {kind}: {[row['name'] for row in rows]}")
+
+    def test_a_function_with_another_name_is_the_same(self):
+        name, data = self.tree.profile_of_some(seeded_changes.renamed, self.draw, self.known)
+        self.assertEqual(self.told(name, data), [], f"SEED={SEED} {name}")
+
+    def test_a_function_that_moved_or_is_inlined_is_the_same(self):
+        for edit in seeded_changes.moved, seeded_changes.inlined:
+            name, data = self.tree.profile_of_some(edit, self.draw, self.known)
+            self.told(name, data)
 
 
 class NeverWithin(InFolder):

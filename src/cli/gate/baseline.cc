@@ -1,6 +1,7 @@
 #include "cli/gate/baseline.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <string_view>
 
 #include "base/descriptor.h"
+#include "base/number.h"
 
 namespace zs::cli {
 namespace {
@@ -50,6 +52,7 @@ Json lines_json(const report::FunctionCounts& function) {
 Json function_json(const report::FunctionCounts& function) {
   Json json{{"function", function.name}, {"dso", function.dso}, {"instructions", number_json(function.sum.value)}};
   if (function.begins.second != 0) json["file"] = function.begins.first, json["line"] = function.begins.second;
+  if (function.code.is_known()) json["code"] = fmt::format("{:08x}{:08x}", function.code.opcodes, function.code.all);
   if (!function.lines.empty()) json["lines"] = lines_json(function);
   return json;
 }
@@ -92,6 +95,13 @@ class Reader {
   std::string missing_;
 };
 
+/// Of two numbers of eight digits each.
+report::CodeHash code_of(const std::string& text) {
+  constexpr unsigned kBits = 32;
+  const auto both = whole_number<std::uint64_t>(text, 16).value_or(0);
+  return {.opcodes = static_cast<std::uint32_t>(both >> kBits), .all = static_cast<std::uint32_t>(both)};
+}
+
 /// Of [file, number, count]; nothing if it is not that.
 std::optional<std::pair<report::SourcePlace, double>> line_of(const Json& json) {
   const auto parts = json.elements();
@@ -112,6 +122,7 @@ Json number_json(double number) {
 
 report::EventCounts most_of(report::EventCounts counts) {
   std::vector<report::FunctionCounts>& all = counts.functions;
+  all = report::joined_functions(all, report::own_names(all));
   std::ranges::stable_sort(all, std::greater<>(), [](const auto& one) { return one.sum.value; });
   report::FunctionCounts others;
   others.name = report::kOtherFunctions;
@@ -187,6 +198,7 @@ Result<GateRun> parse_baseline(const std::string& text, const std::string& name)
       made.sum.value = member.number("instructions");
       if (member.has("file"))
         made.begins = {member.text("file"), static_cast<int>(std::min(member.number("line"), 1e9))};
+      if (member.has("code")) made.code = code_of(member.text("code"));
       for (const Json& json : member.elements("lines")) {
         const auto line = line_of(json);
         if (!line) return none;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
@@ -14,6 +15,16 @@ namespace zs::cli {
 
 using report::Change;
 using report::Json;
+
+namespace {
+
+std::string_view remark_of(const Change& function) {
+  if (!function.b) return ", gone";
+  if (!function.a) return ", new";
+  return function.same_code ? ", same code" : "";
+}
+
+}  // namespace
 
 std::string name_text(const Change& change) {
   return report::printable_text(change.name + (change.before.empty() ? "" : " (was " + change.before + ")"));
@@ -30,6 +41,7 @@ Json change_json(const Change& change, double whole) {
   json["share"] = whole != 0 ? Json(change.difference() / whole) : Json();
   json["error"] = number_json(change.error());
   json["within-error"] = change.is_within_error();
+  if (change.same_code) json["same-code"] = true;
   if (change.lines.empty()) return json;
   json["lines"] = Json::array();
   for (const Change& line : change.lines) {
@@ -43,10 +55,11 @@ std::string changed_functions_text(const std::vector<Change>& functions, double 
   constexpr double kLeastShare = 0.001;
   std::string text;
   std::size_t shown = 0, others = 0;
-  double rest = 0;
+  double rest = 0, largest = 0;
+  for (const Change& one : functions) largest = std::max(largest, std::abs(one.difference()));
   for (const Change& one : functions) {
     if (one.difference() == 0) continue;
-    const bool small = std::abs(one.difference()) < kLeastShare * std::abs(functions.front().difference());
+    const bool small = std::abs(one.difference()) < kLeastShare * largest;
     if (shown == kMostShown || small) {
       ++others;
       rest += one.difference();
@@ -54,10 +67,8 @@ std::string changed_functions_text(const std::vector<Change>& functions, double 
     }
     ++shown;
     text +=
-        fmt::format("   {}  {}{}\n", report::shortened(name_text(one), kNameWidth), difference_text(one.difference()),
-                    shown == 1 ? " of " + difference_text(whole)
-                    : one.a    ? one.b ? "" : ", gone"
-                               : ", new");
+        fmt::format("   {}  {}{}{}\n", report::shortened(name_text(one), kNameWidth), difference_text(one.difference()),
+                    shown == 1 ? " of " + difference_text(whole) : "", remark_of(one));
     std::size_t lines = 0;
     for (const Change& line : one.lines) {
       if (line.difference() == 0 || lines++ == kMostLines) break;

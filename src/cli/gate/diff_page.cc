@@ -75,7 +75,8 @@ std::vector<Cells> rows_of(const EventChange& event, const DiffStyle& style) {
     if (has_errors) cells.push_back(error_text(change));
     cells.push_back(share_text(change, whole));
     cells.push_back(before + name_text(change) +
-                    (change.dso.empty() ? "" : " (" + report::printable_text(change.dso) + ")"));
+                    (change.dso.empty() ? "" : " (" + report::printable_text(change.dso) + ")") +
+                    (change.same_code ? ", same code" : ""));
     rows.push_back(std::move(cells));
   };
   for (const Change* const function : shown_of(event.functions, whole, style)) {

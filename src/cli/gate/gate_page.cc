@@ -177,7 +177,7 @@ std::string page_markdown(const GatePage& page) {
   std::size_t shown = 0;
   constexpr std::size_t kMostShown = 10;
   for (const report::Change& one : judgement.functions) {
-    if (one.difference() == 0 || shown == kMostShown) break;
+    if (one.difference() == 0 || shown == kMostShown) continue;
     if (shown++ == 0) text += "\n| function | baseline | now | instructions |\n|---|--:|--:|--:|\n";
     text += row_of({markdown_text(name_text(one)), count_text(one.value_a()), count_text(one.value_b()),
                     difference_text(one.difference())});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 
 namespace zs::report {
 namespace {
@@ -10,8 +11,10 @@ namespace {
 constexpr std::array<std::string_view, 7> kSuffixes = {"part", "isra",     "constprop", "cold",
                                                        "llvm", "lto_priv", "localalias"};
 
+/// Causes first: a function of the same code has another count because others call it otherwise.
 void sort_by_difference(std::vector<Change>& changes) {
-  std::ranges::stable_sort(changes, std::greater<>(), [](const Change& one) { return std::abs(one.difference()); });
+  const auto rank = [](const Change& one) { return std::pair(!one.same_code, std::abs(one.difference())); };
+  std::ranges::stable_sort(changes, std::greater<>(), rank);
 }
 
 std::string_view without_modifiers(std::string_view event) {
@@ -70,14 +73,15 @@ std::vector<Change> line_changes(const FunctionCounts* a, const FunctionCounts* 
   if (a != nullptr && b != nullptr && (a->lines.empty() || b->lines.empty())) return found;  // not known of one
   LineMatcher matcher(found);
   std::map<std::string, std::array<std::vector<LineSum>, 2>> by_file;  // "": the function's own
+  const bool both_begin = a != nullptr && b != nullptr && a->begins.second != 0 && b->begins.second != 0;
   for (const std::size_t side : {0U, 1U}) {
     const FunctionCounts* const function = side == 0 ? a : b;
     if (function == nullptr) continue;
     for (const auto& [place, sum] : function->lines)
-      by_file[place.first == function->begins.first ? "" : place.first][side].emplace_back(place, sum);
+      by_file[both_begin && place.first == function->begins.first ? "" : place.first][side].emplace_back(place, sum);
   }
   for (auto& [file, lines] : by_file) {
-    const bool own = file.empty() && a != nullptr && b != nullptr;
+    const bool own = file.empty();
     matcher.match(std::move(lines[0]), std::move(lines[1]), own ? a->begins.second : 0, own ? b->begins.second : 0);
   }
   sort_by_difference(found);
@@ -101,14 +105,38 @@ class FunctionMatcher {
     for (const auto& [value, sides] : by_key) {
       if (value == Found{} || sides.first.size() != 1 || sides.second.size() != 1) continue;
       take(sides.first.front(), sides.second.front());
+      pairs_.emplace_back(sides.first.front(), sides.second.front());
       std::erase(a_, sides.first.front());
       std::erase(b_, sides.second.front());
     }
   }
 
+  /// By the line that they begin at, counted from the function above that is matched: others may have shifted both.
+  void pair_by_place() {
+    std::map<const FunctionCounts*, std::pair<const FunctionCounts*, int>> places;
+    for (const std::size_t side : {0U, 1U}) {
+      std::map<SourcePlace, const FunctionCounts*> above;  // named by what it is now
+      for (const auto& pair : pairs_) above.emplace((side == 0 ? pair.first : pair.second)->begins, pair.second);
+      for (const FunctionCounts* const one : side == 0 ? a_ : b_) {
+        const auto next = above.lower_bound(one->begins);
+        if (one->begins.second == 0 || next == above.begin() || std::prev(next)->first.first != one->begins.first)
+          continue;
+        places[one] = {std::prev(next)->second, one->begins.second - std::prev(next)->first.second};
+      }
+    }
+    pair_by([&](const FunctionCounts& one) { return places[&one]; });
+  }
+
   std::vector<Change> finish() {
+    std::map<std::string, bool> same_file;  // none of its functions has other code
+    for (const auto& [before, now] : pairs_) {
+      if (!before->code.is_known() || !now->code.is_known()) continue;
+      same_file.try_emplace(now->dso, true).first->second &= before->code == now->code;
+    }
+    const std::size_t matched = changes_.size();
     for (const FunctionCounts* const one : a_) take(one, nullptr);
     for (const FunctionCounts* const one : b_) take(nullptr, one);
+    for (std::size_t i = matched; i < changes_.size(); ++i) changes_[i].same_code = same_file[changes_[i].dso];
     return std::move(changes_);
   }
 
@@ -119,11 +147,13 @@ class FunctionMatcher {
     if (a != nullptr && a->name != shown.name) change.before = a->name;
     if (a != nullptr) change.a = a->sum;
     if (b != nullptr) change.b = b->sum;
+    change.same_code = a != nullptr && b != nullptr && a->code.is_known() && a->code == b->code;
     change.lines = line_changes(a, b);
     changes_.push_back(std::move(change));
   }
 
   std::vector<const FunctionCounts*> a_, b_;
+  std::vector<std::pair<const FunctionCounts*, const FunctionCounts*>> pairs_;
   std::vector<Change> changes_;
 };
 
@@ -174,13 +204,46 @@ void sum_up_others(std::vector<Change>& changes, std::optional<double> least_a, 
 
 }  // namespace
 
+std::set<std::string> own_names(const std::vector<FunctionCounts>& parts) {
+  std::set<std::string> names;
+  for (const FunctionCounts& one : parts) names.insert(one.name);
+  return names;
+}
+
+std::vector<FunctionCounts> joined_functions(const std::vector<FunctionCounts>& parts,
+                                             const std::set<std::string>& own) {
+  std::map<std::pair<std::string, std::string>, FunctionCounts> all;
+  for (const FunctionCounts& part : parts) {
+    const auto owner = std::ranges::find_if(part.inlined, [&](const std::string& name) { return own.contains(name); });
+    const bool is_inlined = owner != part.inlined.end() && *owner != part.name;
+    const std::string& name = is_inlined ? *owner : part.name;
+    FunctionCounts& function = all[{part.dso, name}];
+    function.name = name;
+    function.dso = part.dso;
+    if (!is_inlined && part.begins.second != 0) function.begins = part.begins;
+    if (!is_inlined && part.code.is_known()) function.code = part.code;
+    function.sum.add(part.sum);
+    for (const auto& [place, sum] : part.lines) function.lines[place].add(sum);
+  }
+  std::vector<FunctionCounts> joined;
+  for (auto& [key, function] : all) joined.push_back(std::move(function));
+  return joined;
+}
+
 std::vector<Change> function_changes(const EventCounts& a, const EventCounts& b) {
-  FunctionMatcher matcher(a.functions, b.functions);
+  std::set<std::string> own = own_names(a.functions);
+  own.merge(own_names(b.functions));
+  std::vector<FunctionCounts> before = joined_functions(a.functions, own), now = joined_functions(b.functions, own);
+  FunctionMatcher matcher(before, now);
   matcher.pair_by([](const FunctionCounts& one) { return std::pair(one.dso, one.name); });
   matcher.pair_by([](const FunctionCounts& one) { return one.name; });
+  matcher.pair_by(
+      [](const FunctionCounts& one) { return std::pair(one.code.opcodes, one.code.is_known() ? one.sum.value : 0); });
+  matcher.pair_by([](const FunctionCounts& one) { return one.code.opcodes; });
   matcher.pair_by([](const FunctionCounts& one) { return one.begins; });
+  matcher.pair_by_place();
   std::vector<Change> changes = matcher.finish();
-  sum_up_others(changes, least_kept(a.functions), least_kept(b.functions));
+  sum_up_others(changes, least_kept(before), least_kept(now));
   sort_by_difference(changes);
   return changes;
 }

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zs::report {
@@ -50,6 +52,84 @@ TEST(Changes, AFunctionIsFoundInAnotherFileOfTheProgramAndUnderAnotherName) {
   EXPECT_EQ(changes[2].before, "");
   EXPECT_EQ(changes[3].name, "fresh");
   EXPECT_FALSE(changes[3].a);
+}
+
+TEST(Changes, ARenamedFunctionIsFoundByTheShapeOfItsCode) {
+  const auto shaped = [](const std::string& name, double value, std::uint32_t opcodes, int line) {
+    FunctionCounts made = function(name, value, {"a.c", line});
+    made.code.opcodes = opcodes;
+    return made;
+  };
+  // two of one shape are told apart by their counts, or not at all; one without a shape has no other's
+  const auto changes = function_changes(
+      event({shaped("f", 10, 1, 3), shaped("g", 20, 2, 9), shaped("h", 30, 2, 20), shaped("gone", 5, 0, 90)}),
+      event({shaped("F", 11, 1, 50), shaped("G", 20, 2, 60), shaped("H", 31, 2, 70), shaped("new", 6, 0, 95)}));
+  std::map<std::string, std::string> was;
+  for (const Change& one : changes) was[one.name] = one.a && one.b ? one.before : "";
+  EXPECT_EQ(was, (std::map<std::string, std::string>{{"F", "f"}, {"G", "g"}, {"H", "h"}, {"gone", ""}, {"new", ""}}));
+}
+
+TEST(Changes, AFunctionOfTheSameCodeComesBehindThoseThatChanged) {
+  const auto coded = [](const std::string& name, double value, std::uint32_t all) {
+    FunctionCounts made = function(name, value);
+    made.code = {.opcodes = 7, .all = all};
+    return made;
+  };
+  const auto changes =
+      function_changes(event({coded("strlen", 1000, 1), coded("caller", 100, 2), function("bare", 1)}),
+                       event({coded("strlen", 3000, 1), coded("caller", 150, 3), function("bare", 9)}));
+  ASSERT_EQ(changes.size(), 3U);
+  EXPECT_EQ(changes[0].name, "caller");
+  EXPECT_EQ(changes[1].name, "bare");
+  EXPECT_EQ(changes[2].name, "strlen");
+  EXPECT_TRUE(changes[2].same_code);
+}
+
+TEST(Changes, WhatFirstRunsInAFileOfTheSameCodeComesBehindWhatChanged) {
+  const auto coded = [](const std::string& name, double value, std::uint32_t all, const std::string& dso) {
+    FunctionCounts made = function(name, value, {}, dso);
+    made.code = {.opcodes = all, .all = all};
+    return made;
+  };
+  const auto changes = function_changes(
+      event({coded("main", 10, 1, "p"), coded("exit", 5, 2, "libc.so.6")}),
+      event({coded("main", 15, 3, "p"), coded("exit", 5, 2, "libc.so.6"), coded("strchr", 900, 4, "libc.so.6")}));
+  ASSERT_EQ(changes.size(), 3U);
+  EXPECT_EQ(changes[0].name, "main");
+  EXPECT_EQ(changes[1].name, "strchr");
+}
+
+TEST(Changes, ARenamedFunctionThatChangedIsFoundByTheFunctionAboveIt) {
+  const auto changes = function_changes(event({function("above", 5, {"a.c", 10}), function("was", 10, {"a.c", 30}),
+                                               function("far", 3, {"b.c", 20}), function("none", 1)}),
+                                        event({function("above", 5, {"a.c", 17}), function("is", 30, {"a.c", 37}),
+                                               function("away", 4, {"b.c", 40}), function("nil", 2)}));
+  ASSERT_EQ(changes.size(), 6U);
+  EXPECT_EQ(changes[0].name, "is");
+  EXPECT_EQ(changes[0].before, "was");
+  for (const Change& one : changes) EXPECT_TRUE(one.before.empty() || one.before == "was") << one.name;
+}
+
+FunctionCounts inlined(std::vector<std::string> functions, FunctionCounts part) {
+  part.inlined = std::move(functions);
+  return part;
+}
+
+TEST(Changes, WhatIsInlinedOnOneSideIsComparedWithTheFunctionOnTheOther) {
+  const EventCounts apart = event(
+      {function("f", 100, {"a.c", 1}), function("g", 50, {"a.c", 9}), inlined({"h"}, function("f", 7, {"a.c", 1}))});
+  const EventCounts together = event({function("g", 50, {"a.c", 9}), inlined({"f"}, function("g", 90, {"a.c", 9})),
+                                      inlined({"h", "f"}, function("g", 7, {"a.c", 9}))});
+  for (const bool back : {false, true}) {
+    const auto changes = back ? function_changes(together, apart) : function_changes(apart, together);
+    ASSERT_EQ(changes.size(), 2U);
+    EXPECT_EQ(changes[0].name, "f");
+    EXPECT_EQ(changes[0].difference(), back ? 10 : -10);
+    EXPECT_TRUE(changes[0].a && changes[0].b);
+    EXPECT_EQ(changes[1].difference(), 0);
+  }
+  // that a function of other code has the name of one that is inlined everywhere says nothing of its host
+  EXPECT_EQ(function_changes(together, together).size(), 1U);
 }
 
 TEST(Changes, LinesThatMovedAreNotNew) {

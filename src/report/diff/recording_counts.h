@@ -10,7 +10,7 @@
 
 namespace zs::report {
 
-/// lines  lines too, which takes reading debug information
+/// Of functions with what is inlined in them apart. lines: lines too
 std::vector<EventCounts> recording_counts(const profile::PerfDataReader& reader, profile::Symbolizer& symbolizer,
                                           bool lines);
 
