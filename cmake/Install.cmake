@@ -17,6 +17,7 @@ install(FILES ${zeroskid_pages}/completions/zeroskid.bash DESTINATION ${CMAKE_IN
         RENAME zs)
 install(FILES ${zeroskid_pages}/completions/_zeroskid DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 install(FILES ${zeroskid_pages}/completions/zeroskid.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(FILES cmake/zeroskid-config.cmake DESTINATION ${CMAKE_INSTALL_DATADIR}/cmake/zeroskid)
 install(DIRECTORY include/zeroskid DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES README.md CHANGELOG.md LICENSE cmake/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")

@@ -1,6 +1,7 @@
 """make install puts every file where people and zeroskid itself look for it.   install_test.py CMAKE BUILD"""
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,17 @@ class Install(unittest.TestCase):
         result = subprocess.run([self.root / "opt/zs/bin/zs", "stat", "-e", "instructions", "--", "/bin/true"],
                                 capture_output=True, text=True)
         self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_find_package_finds_it_with_the_program(self):
+        source = self.root / "project"
+        source.mkdir()
+        (source / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.16)\nproject(words NONE)\nfind_package(zeroskid REQUIRED)\n"
+                                               "if(NOT COMMAND zeroskid_check)\n  message(FATAL_ERROR none)\nendif()\nmessage(\"it is ${ZEROSKID}\")\n")
+        done = subprocess.run([CMAKE, "-S", source, "-B", source / "build", f"-DCMAKE_PREFIX_PATH={self.root}/opt/zs"], check=False,
+                              env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
+        shutil.rmtree(source)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"it is {self.root}/opt/zs/", done.stderr)
 
     def test_man_pages_and_completions_are_where_their_readers_look(self):
         share = self.root / "opt/zs/share"
