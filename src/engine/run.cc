@@ -11,6 +11,7 @@ Run::Run(const Config& wanted, Observer& recorder, const ProgramPlan& plan)
     : ThreadSet(recorder),
       GuestMemory(plan.layout, !wanted.native_load, static_cast<ThreadSet&>(*this)),
       config(wanted),
+      moved_code(map.mappings(), config.placement),
       untouched_entries(config.first_private_fd),
       code_cache(std::make_unique<CodeCache>(plan.layout.code_cache(), config.code_cache_bytes, untouched_entries)),
       context(code_cache->context()) {

@@ -10,6 +10,7 @@
 #include "engine/observer.h"
 #include "engine/run/counting_mode.h"
 #include "engine/run/guest_memory.h"
+#include "engine/run/moved_code.h"
 #include "engine/run/thread_set.h"
 #include "engine/translate/code_cache.h"
 #include "engine/translate/stubs.h"
@@ -48,6 +49,7 @@ struct Run : ThreadSet, GuestMemory {
   arch::RegisterFile registers() const;
 
   Config config;
+  MovedCode moved_code;  // as core models see it
   UntouchedEntries untouched_entries;
   std::unique_ptr<CodeCache> code_cache;  // of the translation that runs
   Context& context;

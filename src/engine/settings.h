@@ -33,7 +33,7 @@ struct RunSettings {
   bool check_cache = false;  // translate anew what is taken from `cache_directory`, and compare; in virtual time too
   bool cache_statistics = false;  // say how much was translated, and taken from it
   std::uint64_t seed = 1;
-  std::uint64_t placement = 0;  // seed of where stack, heap and data mappings lie; 0: where they always do
+  std::uint64_t placement = 0;  // seed of where stack, heap, data and, for core models, functions lie; 0: as always
   std::uint32_t max_block_instructions = 32;
   std::uint32_t contexts = 0;   // of an exact profile: so many calling contexts are kept apart; 0: none is told
   int first_private_fd = 2040;  // descriptors from here up are the tool's; hidden from the program

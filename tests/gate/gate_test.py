@@ -1,5 +1,5 @@
 """zeroskid check and zeroskid diff, as CI uses them: programs that are changed, and everything that can go wrong.
-gate_test.py ZEROSKID        SEED=N in the environment repeats a run"""
+gate_test.py ZEROSKID        SEED=N in the environment repeats a run, EDITS=N asks for more edits that only move code (2)"""
 import json
 import os
 import pathlib
@@ -16,6 +16,7 @@ import seeded_changes
 
 ZEROSKID = "zeroskid"
 SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 32)))
+EDITS = int(os.environ.get("EDITS", 2))
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "HOME": "/", "XDG_CACHE_HOME": "/dev/null"}
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/how-to/ci.md"
 WITHIN, WORSE, BETTER, INCOMPARABLE, FAILED = 0, 1, 3, 4, 125
@@ -312,6 +313,37 @@ class Layouts(InFolder):
         (self.folder / "baseline.json").write_text(self.kept().replace(
             f'"value":{misses["value"]},"low"', f'"value":{inside["value"]},"low"'))
         self.check("--layouts", "8", status=WITHIN, budget=budget)
+
+    def test_an_edit_that_only_moves_code_decides_nothing(self):
+        modelled = ("cycles", "branch-misses", "baclears.any", "idq_uops_not_delivered.core", "icache_64b.iftag_miss",
+                    "itlb_misses.walk_completed", "dtlb_load_misses.walk_completed", "l1d.replacement", "l2_rqsts.miss",
+                    "longest_lat_cache.miss", "ld_blocks_partial.address_alias")
+        command = seeded_changes.generated(self.draw, self.folder)
+        self.run_here("sh", "-c", command)
+        budget = ",".join(f"{event}=0%" for event in modelled)
+        self.check("--update", "--layouts", "8", status=WITHIN, budget=budget)
+        for number in range(EDITS):
+            for path in sorted(self.folder.glob("part_*.c")):
+                path.write_text(seeded_changes.only_moved(self.draw, path.read_text()))
+            self.assertEqual(self.run_here("sh", "-c", command).returncode, 0)
+            done = self.check("--layouts", "8", "--format", "json", budget=budget)
+            told = [(row["event"], row["percent"]) for row in json.loads(done.stderr)["rows"] if row["verdict"] != "within"]
+            self.assertEqual((done.returncode, told), (WITHIN, []), f"SEED={SEED} edit {number}")
+
+    def test_three_percent_more_misses_are_found(self):
+        lines, rounds = self.draw.randrange(1000, 3000), self.draw.randrange(60, 120)
+        step = self.draw.choice([64, 128, 192, 4096 + 64])
+
+        def source(rounds):
+            return (f"static volatile char bytes[{lines * step}];\n\nint main(void)\n{{\n  long sum = 0;\n  for (int round = 0; round < {rounds}; round++)"
+                    f"\n    for (long i = 0; i < {lines}; i++) sum += bytes[i * {step}];\n  return sum == 1;\n}}\n")
+
+        self.build(source(rounds))
+        words = ("--layouts", "8")
+        self.check("--update", *words, status=WITHIN, budget="l1d.replacement=1%")
+        for more, status in (1.03, WORSE), (1 / 1.03, BETTER):
+            self.build(seeded_changes.only_moved(self.draw, source(round(rounds * more + (0.5 if more > 1 else -0.5)))))
+            self.check(*words, status=status, budget="l1d.replacement=1%")
 
     def test_a_seed_of_placement_moves_what_the_program_sees(self):
         self.build('#include <stdio.h>\n#include <stdlib.h>\nint main(int c, char** v) { int x; printf("%p %p %p %p\\n", (void*)&x, '

@@ -185,6 +185,19 @@ def inlined(draw, places_, _, attribute="__attribute__((always_inline)) inline "
     return name, {path: text[:start] + attribute + declared + text[at:]}
 
 
+def only_moved(draw, text):
+    """The text of a file with one more function, that nobody calls, or with two functions the other way round."""
+    ends = [found.end() for found in re.finditer(r"^}\n", text, re.M)]
+    starts = [text.rindex("\n\n", 0, end) + 1 for end in ends]
+    if draw.random() < 0.5 and len(ends) > 1:
+        i = draw.randrange(len(ends) - 1)
+        one, other = text[starts[i]:ends[i]], text[starts[i + 1]:ends[i + 1]]
+        return text[:starts[i]] + other + text[ends[i]:starts[i + 1]] + one + text[ends[i + 1]:]
+    steps = "".join(f"  n = n * {draw.randrange(2, 9999)} ^ {draw.randrange(9999)};\n" for _ in range(draw.randrange(1, 60)))
+    at = draw.choice(starts)
+    return f"{text[:at]}\n__attribute__((used)) static long zs_unused_{draw.randrange(1 << 30)}(long n)\n{{\n{steps}  return n;\n}}\n{text[at:]}"
+
+
 def generated(draw, folder):
     """A program of a few files and some fifty functions, of which some are static, and some small enough to be inlined.
     Each calls functions of the next level. Returns the command that builds it."""

@@ -50,7 +50,7 @@ std::optional<int> parse(const Arguments& arguments, CheckOptions& options) {
              "What is counted, and how much it may rise or fall: instructions=1%,branches=0.5%");
   line.flag("--update", options.update, "Make this run the baseline");
   line.number("--layouts", options.layouts, 1, "N",
-              "Run it in N seeded placements of stack, heap and data mappings: a count decides\n"
+              "Run it in N seeded placements of stack, heap, mappings and functions: a count decides\n"
               "only outside what they counted [1]");
   line.values("--region", stat.regions, "WHERE", "Rows of a part of the run too, as stat has it");
   line.group("How it is printed");

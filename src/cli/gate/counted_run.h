@@ -11,7 +11,7 @@
 
 namespace zs::cli {
 
-/// layouts  how many placements of stack, heap and data mappings; the first is the usual one
+/// layouts  how many placements of stack, heap, data mappings and functions; the first is the usual one
 /// returns  an error with what makes the counts useless: a crash, a row that counted nothing. An error of ours is told
 ///          by `failed`, and has been said then
 Result<GateRun> count_run(StatOptions& options, const ProgramToRun& program, std::uint64_t layouts, bool& failed);

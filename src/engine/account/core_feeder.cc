@@ -73,7 +73,7 @@ void CoreFeeder::note_run(std::size_t at, std::uint32_t exit, std::uint32_t slot
       next = behind_run_;
   }
   behind_run_ = path.first();
-  runs_[at] = {.path = exit, .slots = slots, .next = next};
+  runs_[at] = {.path = exit, .slots = slots, .next = run_.moved_code(next)};
 }
 
 // Records [from, to) of the `records` that are being drained, reported to the core, at once.
@@ -100,8 +100,9 @@ void CoreFeeder::run_core_into(const Block& block, Piece piece) {
   // block, as where no window ends in it.
   const std::uint32_t number = piece.from == 0 ? BlockStore::kPathLeft : run_.translator->reserve_exits(1);
   paths_.describe(number, insns.front().insn->pc, insns, piece.next, core);
-  const arch::PathRun run{
-      .path = number, .slots = run_.trace().slot_number_at(run_.context.trace_pointer), .next = piece.next};
+  const arch::PathRun run{.path = number,
+                          .slots = run_.trace().slot_number_at(run_.context.trace_pointer),
+                          .next = run_.moved_code(piece.next)};
   core.run({&run, 1}, slot_values(run_.trace().slots()));
 }
 
@@ -129,7 +130,7 @@ void CoreFeeder::run_piece(std::span<const std::uint32_t> ids, std::size_t at, P
   const auto [number, fresh] = pieces_.try_emplace(std::uint64_t{id} << 32 | piece.from << 16 | piece.to);
   const auto insns = run_.translator->replay().path_to(id);
   const bool last = piece.to == exit.instructions;
-  const std::uint64_t next = last ? whole.next : insns[piece.to].insn->pc;
+  const std::uint64_t next = last ? whole.next : run_.moved_code(insns[piece.to].insn->pc);
   if (fresh) {
     number->second = run_.translator->reserve_exits(1);
     bound_memory(paths_.describe(number->second, insns[piece.from].insn->pc,
@@ -288,7 +289,7 @@ void CoreFeeder::run_step(bool taken, std::uint64_t next) {
     step.values[store.slot] = run_.context.gpr[store.reg];
   arch::SlotValues values = slot_values(step.values);
   values.listed = step.listed;
-  const arch::PathRun run{.path = number, .slots = 0, .next = next};
+  const arch::PathRun run{.path = number, .slots = 0, .next = run_.moved_code(next)};
   step.reported_to_core = true;
   step.mispredicted = false;
   step.branch_cycle = 0;

@@ -113,7 +113,7 @@ class CoreFeeder {
   Run& run_;
   Tally& tally_;
   DeferredTrace deferred_{run_, tally_, *this};
-  CorePaths paths_;
+  CorePaths paths_{run_.moved_code};
   std::unordered_map<std::uint64_t, std::uint32_t> pieces_;  // numbers of pieces of paths, by exit and instructions
   std::uint64_t paths_of_flush_ = 0;                         // Translator::flushes() when they were begun
   CodeBound code_bound_;

@@ -29,8 +29,8 @@ CorePaths::Path CorePaths::describe(std::uint32_t number, std::uint64_t first, s
   accesses_.clear();
   for (const PathInsn& from : insns) {
     arch::PathInstruction& insn = instructions_.emplace_back();
-    insn.pc = from.insn->pc;
-    insn.target = from.went_to;
+    insn.pc = moved_(from.insn->pc);
+    insn.target = moved_(from.went_to);
     insn.facts = from.insn->facts;
     insn.taken = from.taken;
     insn.length = from.insn->length;

@@ -8,12 +8,16 @@
 #include <vector>
 
 #include "arch/core_feed.h"
+#include "engine/run/moved_code.h"
 #include "engine/translate/superblock.h"
 
 namespace zs::engine {
 
 class CorePaths {
  public:
+  /// moved  where the core sees its code
+  explicit CorePaths(MovedCode& moved) : moved_(moved) {}
+
   /// One path, numbered as the exit that it leads to. Eight bytes: each run of it looks here.
   struct Path {
     enum Kind : std::uint8_t {
@@ -50,6 +54,7 @@ class CorePaths {
   void forget_all();
 
  private:
+  MovedCode& moved_;
   std::vector<Path> paths_;  // by number
   std::size_t described_ = 0;
   // scratch of describe()

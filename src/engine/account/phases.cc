@@ -77,7 +77,8 @@ void Phases::resume_cores() {
 void Phases::watch_more() {
   const auto any = std::ranges::find_if(run_.threads, [](const auto& thread) { return thread->core != nullptr; });
   if (any == run_.threads.end()) return;
-  for (const std::uint64_t pc : (*any)->core->beyond_l2()) {
+  for (const std::uint64_t moved : (*any)->core->beyond_l2()) {
+    const std::uint64_t pc = run_.moved_code.original(moved);
     if (run_.watched.insert(pc)) run_.translator->drop_with(pc);
   }
 }
