@@ -84,11 +84,11 @@ class Recipes(unittest.TestCase):
                                      "std::sort(all.begin(), all.end()); std::sort(all.begin(), all.end());"), "sort")
 
     def test_criterion(self):
-        """With Debian's crates instead of those of crates.io, and not optimised, which takes less time."""
+        """With Debian's crates instead of those of crates.io."""
         self.needs("/usr/bin/cargo", RUST / "criterion-0.3.6")
         self.is_slow()
         self.write({".cargo/config.toml": f'source.crates-io.replace-with = "debian"\nsource.debian.directory = "{RUST}"\n'})
-        self.environment |= {"CARGO_NET_OFFLINE": "true", "CARGO_PROFILE_BENCH_OPT_LEVEL": "0", "PATH": f"{self.folder}/bin:/usr/bin:/bin"}
+        self.environment |= {"CARGO_NET_OFFLINE": "true", "PATH": f"{self.folder}/bin:/usr/bin:/bin"}
         self.count_thrice("criterion, cargo", ("benches/words.rs", "repeat(100)", "repeat(110)"), "words::count")
 
     def test_pytest(self):
