@@ -36,12 +36,11 @@ def body_of(text, at):
 def definition_of(text, name):
     """Where a function is defined: from the beginning of its declaration, its name, and to the end of its body; nothing
     if that is not surely one."""
-    found = re.findall(rf"^(?:[A-Za-z_][\w \t*]*?[ \t*])?(?={re.escape(name)}[ \t]*\([^;{{}}]*\)\s*\{{)", text, re.M)
+    found = list(re.finditer(rf"^(?:[A-Za-z_][\w \t*]*?[ \t*])?(?={re.escape(name)}[ \t]*\([^;{{}}]*\)\s*\{{)", text, re.M))
     if len(found) != 1:
         return None
-    match = re.search(rf"^(?:[A-Za-z_][\w \t*]*?[ \t*])?(?={re.escape(name)}[ \t]*\([^;{{}}]*\)\s*\{{)", text, re.M)
-    _, end = body_of(text, match.end())
-    return match.start(), match.end(), end + 1
+    _, end = body_of(text, found[0].end())
+    return found[0].start(), found[0].end(), end + 1
 
 
 def loop(draw):
@@ -147,6 +146,11 @@ def places(tree, rows):
             yield row["function"], path.relative_to(tree.source), text, at
 
 
+def is_static(place):
+    _, _, text, (start, _, _) = place
+    return text.startswith("static ", start)
+
+
 def changed(draw, places_, kind=None):
     """A change: the function's name, what kind, and the file that is written anew."""
     name, path, text, (_, at, _) = draw.choice(places_)
@@ -179,8 +183,7 @@ def moved(draw, places_, tree):
 
 def inlined(draw, places_, _, attribute="__attribute__((always_inline)) inline "):
     """A static function is inlined wherever it is called."""
-    static = [one for one in places_ if one[2][one[3][0]:].startswith("static ")]
-    name, path, text, (start, at, _) = draw.choice(static)
+    name, path, text, (start, at, _) = draw.choice([one for one in places_ if is_static(one)])
     declared = re.sub(r"\b\w*NOINLINE\b\s*", "", text[start:at])
     return name, {path: text[:start] + attribute + declared + text[at:]}
 
