@@ -1,9 +1,13 @@
 // `zeroskid check`: counts a program and says whether it is within a budget of its baseline. For CI.
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "cli/command/command_line.h"
@@ -129,6 +133,16 @@ std::string unusable_row(const GateRun& run) {
   return "";
 }
 
+/// As most systems have them: the largest stack decides where a program's mappings lie.
+void fix_limits() {
+  for (const auto& [resource, usual] : {std::pair(RLIMIT_STACK, rlim_t{8} << 20), {RLIMIT_NOFILE, 1024}}) {
+    rlimit limit{};
+    getrlimit(resource, &limit);
+    limit.rlim_cur = std::min(usual, limit.rlim_max);
+    setrlimit(resource, &limit);
+  }
+}
+
 int check(CheckOptions& options) {
   StatOptions& stat = options.stat;
   Output output;
@@ -142,6 +156,7 @@ int check(CheckOptions& options) {
   if (judgement.problems.empty()) {
     ProgramToRun program;
     if (find_program_to_run(stat.program, program) != 0) return kToolFailed;
+    fix_limits();
     bool failed = false;
     auto counted = count_run(stat, program, options.layouts, failed);
     if (failed) return kToolFailed;
