@@ -6,9 +6,11 @@ import pathlib
 import random
 import re
 import resource
+import shlex
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import xml.etree.ElementTree as xml
 
@@ -131,6 +133,24 @@ class Changes(InFolder):
         back = json.loads(self.zeroskid("diff", "b.data", "a.data", "--format", "json").stdout)["events"][0]
         self.assertEqual(back["functions"][0]["difference"], -event["functions"][0]["difference"])
         self.assertIn(name, self.zeroskid("diff", "baseline.json", "b.data", "--format", "md").stdout.replace("\\_", "_"))
+
+    def test_half_a_percent_is_within_one_and_beyond_a_third(self):
+        program, name = Program(self.draw), None
+        counts = []
+        for more in 0, 10_000:
+            name = name or program.names[0]
+            program.steps[name] += more
+            self.build(program.source())
+            self.check("--update", status=WITHIN)
+            counts.append(json.loads(self.kept())["rows"][1]["value"])
+        half = round(counts[1] * 0.005 / ((counts[1] - counts[0]) / 10_000))
+        for more, beyond in (half, WORSE), (-half, BETTER):
+            program.steps[name] += more
+            self.build(program.source())
+            page = json.loads(self.check("--format", "json", status=beyond, budget="instructions=0.3%,branches=9%").stderr)
+            self.assertAlmostEqual(page["rows"][1]["percent"], 0.5 if more > 0 else -0.5, delta=0.02)
+            self.check(status=WITHIN, budget="instructions=1%,branches=9%")
+            program.steps[name] -= more
 
     def test_a_function_that_is_gone_makes_it_better(self):
         program = Program(self.draw)
@@ -258,6 +278,21 @@ class NeverWithin(InFolder):
         self.check("--region", self.program.names[0], status=INCOMPARABLE)
         self.check("--region", "no_such", status=INCOMPARABLE)
 
+    def test_a_region_that_is_not_entered_any_more_or_is_gone(self):
+        regions = [word for name in self.program.names for word in ("--region", name)]
+        self.check("--update", *regions, status=WITHIN)
+        self.assertEqual({row["name"] for row in json.loads(self.kept())["rows"]}, {"whole run", *self.program.names})
+        self.check(*regions, status=WITHIN)
+        one = self.draw.choice(self.program.names)
+        call = f"{one}({self.program.steps[one]})"
+        self.build(self.program.source().replace(call, f"(getppid() == 0 ? {call} : 0)").replace("static", "int getppid(void);\nstatic", 1))
+        page = json.loads(self.check("--format", "json", *regions, status=INCOMPARABLE).stderr)
+        self.assertEqual({row["why"] for row in page["rows"] if row["name"] == one}, {"not counted now"})
+        self.program.names.remove(one)
+        self.build(self.program.source())
+        self.assertIn(one, self.check(*regions, status=INCOMPARABLE).stderr)
+        self.check("--update", *regions, status=INCOMPARABLE)
+
     def test_a_count_that_fell_by_nearly_all(self):
         self.program.steps = {name: 1_000_000 for name in self.program.names}
         self.build(self.program.source())
@@ -284,7 +319,8 @@ class NeverWithin(InFolder):
             self.check(status=FAILED, budget=budget)
         self.check(status=FAILED, program=("./no_such",))
         self.zeroskid("check", status=FAILED)
-        self.zeroskid("check", "--help")
+        statuses = re.findall(r"^ +(\d+) ", self.zeroskid("check", "--help").stdout, re.M)
+        self.assertEqual([int(status) for status in statuses], [WITHIN, WORSE, BETTER, INCOMPARABLE, FAILED])
         self.zeroskid("diff", "baseline.json", status=129)
         self.zeroskid("diff", "baseline.json", "program", status=FAILED)
         self.zeroskid("diff", "baseline.json", "none", status=FAILED)
@@ -376,6 +412,42 @@ class Written(InFolder):
         for words in [], ["--update"]:
             self.check("-o", "/dev/full", *words, status=FAILED)
 
+    def test_a_file_system_that_is_full_leaves_the_old_baseline(self):
+        """One of 64 KiB, in a namespace of ours."""
+        if self.run_here("unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt").returncode != 0:
+            self.skipTest("no file system can be mounted here")
+        self.check("--update", status=WITHIN)
+        (self.folder / "small").mkdir()
+        update = shlex.join([ZEROSKID, "check", "--update", "--baseline", "small/baseline.json", "--budget", "instructions=1%", "--", "./program"])
+        done = self.run_here("unshare", "-rm", "sh", "-euc", f"""
+            mount -t tmpfs -o size=64k none small
+            cp baseline.json small
+            head -c 1M /dev/zero > small/filling || :
+            for room in {self.draw.randrange(len(self.kept()) // 4096 + 1)} 0; do
+              truncate -s -$((room * 4))k small/filling
+              status=0; {update} || status=$?
+              echo "status $status"
+              cmp baseline.json small/baseline.json
+              ls small
+            done""")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout, f"status {FAILED}\nbaseline.json\nfilling\n" * 2, done.stderr)
+        self.assertIn("No space left on device", done.stderr)
+
+    def test_an_update_that_is_killed_leaves_a_whole_baseline(self):
+        self.check("--update", status=WITHIN, budget="instructions=1%")
+        old = self.kept()
+        self.check("--update", status=WITHIN)
+        new = self.kept()
+        for _ in range(10):
+            (self.folder / "baseline.json").write_text(old)
+            with subprocess.Popen([ZEROSKID, "check", "--update", "--baseline", "baseline.json", "--budget", "instructions=1%,branches=1%",
+                                   "--", "./program"], cwd=self.folder, env=ENVIRONMENT, stdin=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL) as running:
+                time.sleep(self.draw.random() * 0.6)
+                running.kill()
+            self.assertIn(self.kept(), (old, new))
+
     def test_two_updates_at_once_leave_one_whole_file(self):
         words = [ZEROSKID, "check", "--update", "--baseline", "baseline.json"]
         budgets = ["instructions=1%", "instructions=1%,branches=1%"]
@@ -398,6 +470,27 @@ class Written(InFolder):
         self.assertTrue((self.folder / "baseline.json").is_symlink())
         self.assertEqual((self.folder / "kept/real.json").stat().st_mode & 0o777, 0o640)
 
+    def assert_escaped(self, layout, page):
+        self.assertNotRegex(page, "[\x00-\x09\x0b-\x1f\x7f]", layout)
+        if layout in ("junit", "markdown"):
+            self.assertNotIn("<script>", page)
+        if layout == "markdown":
+            self.assertNotIn("@all", page)
+            self.assertNotRegex(page, r"[^\\]`")
+
+    def test_hostile_names_of_files_and_functions_are_escaped(self):
+        hostile = "a|`<script>&@all \x1b[31m\x01]]>"
+        quoted = hostile.replace("\x1b", "\\033").replace("\x01", "\\001")
+        source = (f'long work(long) __asm__("\\"{hostile}\\"");\n#line 7 "{quoted}.c"\n__attribute__((noinline)) long work(long n) '
+                  "{ volatile long s = 0; for (long i = 0; i < n; i++) s += i; return s; }\nint main(void) { return work(STEPS) == 1; }\n")
+        names = {"baseline": hostile + ".json", "program": ("./" + hostile,)}
+        for steps, update, status in (20000, ["--update"], WITHIN), (20000, [], WITHIN), (30000, [], WORSE):
+            self.build(source.replace("STEPS", str(steps)), name=hostile)
+            for layout in "text", "json", "junit", "markdown":
+                page = self.check("--format", layout, "--region", hostile, *update, status=status, **names).stderr
+                self.assert_escaped(layout, page)
+        self.assertIn("a|`<script>&@all ", self.check("--region", hostile, status=WORSE, **names).stderr.split("functions:")[1])
+
     def test_hostile_names_are_escaped_everywhere(self):
         hostile = "a\x1b[31m|`<script>&\"@all\n\x01]]>"
         program = ("./program", hostile, b"\xff\xfe".decode("latin-1"), os.fsdecode(b"\xff"))
@@ -407,17 +500,12 @@ class Written(InFolder):
         self.build("int main(void) { for (volatile int i = 0; i < 9000; i++); }")
         for layout in "text", "json", "junit", "markdown":
             page = self.check("--format", layout, status=WORSE, program=program).stderr
-            self.assertNotRegex(page, "[\x00-\x09\x0b-\x1f\x7f]", layout)
+            self.assert_escaped(layout, page)
             if layout == "json":
                 self.assertEqual(json.loads(page)["command"][1], hostile)
             if layout == "junit":
                 suite = xml.fromstring(page.encode()).find("testsuite")
                 self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("errors")), ("2", "2", "0"))
-            if layout in ("junit", "markdown"):
-                self.assertNotIn("<script>", page)
-            if layout == "markdown":
-                self.assertNotIn("@all", page)
-                self.assertNotRegex(page, r"[^\\]`")
         junit = xml.fromstring(self.check("--format", "junit", status=INCOMPARABLE).stderr.encode())
         self.assertGreater(int(junit.get("errors")), 0)
 
