@@ -226,6 +226,7 @@ std::vector<FunctionCounts> joined_functions(const std::vector<FunctionCounts>& 
     for (const auto& [place, sum] : part.lines) function.lines[place].add(sum);
   }
   std::vector<FunctionCounts> joined;
+  joined.reserve(all.size());
   for (auto& [key, function] : all) joined.push_back(std::move(function));
   return joined;
 }
