@@ -93,6 +93,14 @@ KernelSigaction real_action(int signal, const KernelSigaction& action) {
 
 void install(int signal, const KernelSigaction& action) { real_sigaction(signal, real_action(signal, action)); }
 
+// Of several children that end while their parent waits for its turn the kernel merges the signals, but for one that
+// the parent's slot has by then. Where the host let it be filled must not matter.
+void drop_from_kernel(int signal) {
+  const std::uint64_t set = signal_bit(signal);
+  const timespec at_once{};
+  raw_syscall(SYS_rt_sigtimedwait, &set, nullptr, &at_once, sizeof set);
+}
+
 }  // namespace
 
 void Signals::install_handlers() {
@@ -148,6 +156,7 @@ bool Signals::deliver_waiting() {
     }
     const siginfo_t info = thread.pending_info;
     thread.pending.fetch_and(~kSlotFull);
+    if (signal == SIGCHLD && thread.process->seat != 0) drop_from_kernel(SIGCHLD);
     deliver(signal, info, nullptr);
   }
 }

@@ -34,7 +34,7 @@ class SignalsTest : public RunTest {
     thread.pc = kPc;
     run_.gpr(kRsp) = reinterpret_cast<std::uint64_t>(stack_.data() + stack_.size());
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &kClosedGate, &mask_before_, sizeof mask_before_);
-    for (const int signal : {SIGUSR1, SIGUSR2, SIGSEGV, SIGBUS})
+    for (const int signal : {SIGUSR1, SIGUSR2, SIGSEGV, SIGBUS, SIGCHLD})
       action(signal) = {.handler = kHandler, .flags = kSaRestorer};
   }
   void TearDown() override {
@@ -92,6 +92,20 @@ TEST_F(SignalsTest, TheSlotsSignalGoesBackToTheKernelWhereTheProgramHasComeToBlo
   EXPECT_EQ(run_.thread->pc, kPc);
   EXPECT_EQ(run_.thread->pending, 0U);
   EXPECT_TRUE(kernel_has(SIGUSR1));
+}
+
+TEST_F(SignalsTest, InTurnsSignalsOfChildrenAreMergedWhoeverHasThem) {
+  for (const int seat : {0, 1}) {
+    run_.thread->process->seat = seat;
+    run_.thread->mask = 0;
+    fill_slot(SIGCHLD);
+    raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &kClosedGate, nullptr, sizeof kClosedGate);
+    raw_syscall(SYS_tgkill, getpid(), gettid(), SIGCHLD);
+    EXPECT_TRUE(signals().deliver_waiting());
+    EXPECT_TRUE(handler_began(SIGCHLD));
+    EXPECT_EQ(kernel_has(SIGCHLD), seat == 0);
+  }
+  run_.thread->process->seat = 0;
 }
 
 TEST_F(SignalsTest, WhileItWaitsInSigsuspendItsTemporaryMaskDecides) {
