@@ -1,16 +1,15 @@
 #include "arch/cpu_level.h"
 
-#include <cpuid.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
+
+#include "arch/this_processor.h"
 
 namespace zs::arch {
 namespace {
 
 enum class FeatureWord : std::uint8_t { Ecx1, Edx1, Ebx7, Ecx81, Edx81 };
-constexpr std::size_t kWords = 5;
 
 /// A bit of CPUID, the lowest level that has it, and its name in /proc/cpuinfo.
 struct Feature {
@@ -128,16 +127,8 @@ std::optional<CpuLevel> cpu_level_of(std::string_view name) {
 }
 
 std::string missing_here(CpuLevel level) {
-  std::uint32_t here[kWords] = {}, a = 0, b = 0, c = 0, d = 0;
-  if (__get_cpuid(1, &a, &b, &c, &d) != 0) {
-    here[static_cast<std::size_t>(FeatureWord::Ecx1)] = c;
-    here[static_cast<std::size_t>(FeatureWord::Edx1)] = d;
-  }
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) != 0) here[static_cast<std::size_t>(FeatureWord::Ebx7)] = b;
-  if (__get_cpuid(0x8000'0001, &a, &b, &c, &d) != 0) {
-    here[static_cast<std::size_t>(FeatureWord::Ecx81)] = c;
-    here[static_cast<std::size_t>(FeatureWord::Edx81)] = d;
-  }
+  const CpuidLeaf leaf1 = leaf_here(1), leaf81 = leaf_here(0x8000'0001);
+  const std::uint32_t here[] = {leaf1.ecx, leaf1.edx, leaf_here(7).ebx, leaf81.ecx, leaf81.edx};  // as FeatureWord
   std::string missing;
   for (const Feature& feature : kFeatures) {
     if (feature.from > level || (here[static_cast<std::size_t>(feature.word)] >> feature.bit & 1) != 0) continue;

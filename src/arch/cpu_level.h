@@ -21,6 +21,10 @@ enum class CpuLevel : std::uint8_t {
   V4,    // x86-64-v4
 };
 
+/// The machine around it.
+inline constexpr std::uint64_t kFixedMemory = std::uint64_t{8} << 30;
+inline constexpr char kFixedRelease[] = "6.1.0", kFixedName[] = "zeroskid";
+
 /// As people write it: host, x86-64, x86-64-v2, x86-64-v3, x86-64-v4.
 std::string_view name_of(CpuLevel level);
 std::optional<CpuLevel> cpu_level_of(std::string_view name);

@@ -174,9 +174,7 @@ void Runtime::begin_context() {
   run_.context.gpr[kRsp] = run_.program.stack_pointer;
   constexpr std::uint32_t kDefaultMxcsr = 0x1F80;
   run_.context.host_mxcsr = kDefaultMxcsr;
-  auto* area = reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset;
-  std::memcpy(area + 24, &kDefaultMxcsr, 4);
-  StoreKey::instance().begin_in(area);
+  begin_state(reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset);
 }
 
 void Runtime::start(ProgramPlan plan, const MemoryLimits& limits, RoomForDescriptors& descriptors) {

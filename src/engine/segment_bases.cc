@@ -1,10 +1,11 @@
 #include "engine/segment_bases.h"
 
 #include <asm/prctl.h>
-#include <sys/auxv.h>
+#include <elf.h>
 
 #include <array>
 
+#include "base/auxiliary_vector.h"
 #include "engine/isa_names.h"
 #include "engine/raw_syscall.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 bool kernel_keeps_bases() {
   constexpr unsigned long kHwcap2Fsgsbase = 1u << 1;
-  static const bool keeps = (getauxval(AT_HWCAP2) & kHwcap2Fsgsbase) != 0;
+  static const bool keeps = (auxiliary_here(AT_HWCAP2).value_or(0) & kHwcap2Fsgsbase) != 0;
   return keeps;
 }
 

@@ -1,9 +1,8 @@
 #include "host/machine_facts.h"
 
-#include <cpuid.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -17,6 +16,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "arch/this_processor.h"
+#include "base/auxiliary_vector.h"
 #include "base/descriptor.h"
 #include "base/items.h"
 
@@ -48,15 +49,7 @@ std::string status_field(std::string_view status, std::string_view name) {
 
 // ---- CPUID
 
-struct Registers {
-  std::uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
-};
-
-Registers cpuid(std::uint32_t leaf, std::uint32_t subleaf = 0) {
-  Registers r;
-  __cpuid_count(leaf, subleaf, r.eax, r.ebx, r.ecx, r.edx);
-  return r;
-}
+using arch::CpuidLeaf, arch::cpuid_here;
 
 constexpr std::uint32_t bits(std::uint32_t value, int high, int low) {
   return (value >> low) & ((2U << (high - low)) - 1U);
@@ -72,50 +65,44 @@ std::string text_of(std::initializer_list<std::uint32_t> words) {
 /// A hypervisor may offer another's interface at 4000_0000H and its own at 4000_0100H (KVM playing Hyper-V does).
 std::string hypervisor_signature() {
   const auto signature_at = [](std::uint32_t leaf) {
-    const Registers r = cpuid(leaf);
+    const CpuidLeaf r = cpuid_here(leaf);
     return text_of({r.ebx, r.ecx, r.edx});
   };
   const std::string second = signature_at(0x4000'0100);
   return second == "KVMKVMKVM" || second == "XenVMMXenVMM" ? second : signature_at(0x4000'0000);
 }
 
-std::uint64_t xgetbv0() {
-  std::uint32_t low = 0, high = 0;
-  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return std::uint64_t{high} << 32 | low;
-}
-
 }  // namespace
 
 CpuidFacts ask_cpuid() {
   CpuidFacts facts;
-  const Registers r0 = cpuid(0), r1 = cpuid(1);
+  const CpuidLeaf r0 = cpuid_here(0), r1 = cpuid_here(1);
   facts.vendor = text_of({r0.ebx, r0.edx, r0.ecx});
   facts.stepping = bits(r1.eax, 3, 0);
   facts.family = bits(r1.eax, 11, 8) + (bits(r1.eax, 11, 8) == 15 ? bits(r1.eax, 27, 20) : 0);
   facts.model = bits(r1.eax, 7, 4) | bits(r1.eax, 19, 16) << 4;
   facts.debug_store = bits(r1.edx, 21, 21) != 0;
   facts.avx = bits(r1.ecx, 28, 28) != 0;
-  if (bits(r1.ecx, 27, 27) != 0) facts.xcr0 = xgetbv0();
+  facts.xcr0 = arch::xcr0_here();
   facts.hypervisor = bits(r1.ecx, 31, 31) != 0;
   if (facts.hypervisor) facts.hypervisor_signature = hypervisor_signature();
 
   if (r0.eax >= 7) {
-    const Registers r7 = cpuid(7);
+    const CpuidLeaf r7 = cpuid_here(7);
     facts.fsgsbase = bits(r7.ebx, 0, 0) != 0;
     facts.avx512 = bits(r7.ebx, 16, 16) != 0;
   }
   if (r0.eax >= 0xA && facts.vendor != "AuthenticAMD" && facts.vendor != "HygonGenuine") {
-    const Registers ra = cpuid(0xA);
+    const CpuidLeaf ra = cpuid_here(0xA);
     facts.perfmon_leaf = true;
     facts.perfmon_version = bits(ra.eax, 7, 0);
     facts.general_counters = bits(ra.eax, 15, 8);
     facts.general_bits = bits(ra.eax, 23, 16);
     facts.fixed_counters = bits(ra.edx, 4, 0);
   }
-  if (cpuid(0x8000'0000).eax >= 0x8000'0004) {
+  if (cpuid_here(0x8000'0000).eax >= 0x8000'0004) {
     for (std::uint32_t leaf = 0x8000'0002; leaf <= 0x8000'0004; ++leaf) {
-      const Registers r = cpuid(leaf);
+      const CpuidLeaf r = cpuid_here(leaf);
       facts.brand += text_of({r.eax, r.ebx, r.ecx, r.edx});
     }
     facts.brand.erase(0, facts.brand.find_first_not_of(' '));
@@ -232,7 +219,7 @@ EngineFacts ask_engine_needs() {
   facts.memfd = try_memfd();
   facts.writable_code = try_writable_code();
   constexpr unsigned long kHwcap2Fsgsbase = 2;  // arch/x86: HWCAP2_FSGSBASE
-  facts.fsgsbase_enabled = (getauxval(AT_HWCAP2) & kHwcap2Fsgsbase) != 0;
+  facts.fsgsbase_enabled = (auxiliary_here(AT_HWCAP2).value_or(0) & kHwcap2Fsgsbase) != 0;
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) facts.descriptor_limit = limit.rlim_max;
   return facts;

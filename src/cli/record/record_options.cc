@@ -324,22 +324,28 @@ Result<void> choose(const Words& words, RecordOptions& out) {
       out.config.contexts != 0 ? profile::CallchainMode::FramePointers : mode_in_file(out.config.callchain);
   if (out.config.stack_bytes != 0) out.description.stack_bytes = out.config.stack_bytes;
   out.description.inherit = out.config.inherit;
-  out.description.machine = profile::this_machine();
+  const bool shows_host = out.config.cpu_level == arch::CpuLevel::Host;
+  out.description.machine = shows_host ? profile::this_machine()
+                                       : profile::Machine{.hostname = arch::kFixedName,
+                                                          .os_release = arch::kFixedRelease,
+                                                          .architecture = "x86_64",
+                                                          .cpus = out.config.cpus,
+                                                          .memory_kb = arch::kFixedMemory / 1024};
+  out.description.file_numbers = shows_host;
   out.description.machine.cpu_description = std::string((*model)->name) + " (zeroskid's software PMU)";
   out.description.machine.cpu_id = cpu_id(**model);
   out.description.machine.pmu_capabilities = {
       {"branches", std::to_string((*model)->has_lbr() ? (*model)->lbr_entries : 0)},
       {"max_precise", (*model)->has_pebs() ? "3" : "0"}};
   out.description.version = ZEROSKID_VERSION;
-  const std::vector<profile::Note> of_run = {
-      {"back end", "software PMU"},
-      {"CPU model", out.config.cpu_model},
-      {"modelled core", core_in_words(out.config)},
-      {"seed", std::to_string(out.config.seed)},
-      {"virtual time", out.config.virtual_time ? "yes" : "no"},
-      {"program's machine", out.config.cpu_level == arch::CpuLevel::Host ? "this one" : shown_machine(out.config)},
-      {"PMUs per thread", std::to_string(out.pmus)},
-      {"PEBS records per PMI", std::to_string(out.config.records_per_pmi())}};
+  const std::vector<profile::Note> of_run = {{"back end", "software PMU"},
+                                             {"CPU model", out.config.cpu_model},
+                                             {"modelled core", core_in_words(out.config)},
+                                             {"seed", std::to_string(out.config.seed)},
+                                             {"virtual time", out.config.virtual_time ? "yes" : "no"},
+                                             {"program's machine", shows_host ? "this one" : shown_machine(out.config)},
+                                             {"PMUs per thread", std::to_string(out.pmus)},
+                                             {"PEBS records per PMI", std::to_string(out.config.records_per_pmi())}};
   out.description.notes.insert(out.description.notes.begin(), of_run.begin(), of_run.end());
   if (out.config.schedule_seed != 0)
     out.description.notes.push_back({"schedule seed", std::to_string(out.config.schedule_seed)});

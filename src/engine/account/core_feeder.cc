@@ -1,7 +1,5 @@
 #include "engine/account/core_feeder.h"
 
-#include <cpuid.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/translate/stubs.h"
 
 namespace zs::engine {
 namespace {
@@ -431,16 +430,7 @@ class SavedVectors {
   /// A component in its initial state is not written: all zeros.
   void copy(Component component, std::size_t offset, std::byte* to, std::size_t bytes) const {
     if ((present_ >> component & 1) == 0) return;
-    static const std::array<std::uint32_t, 8> offsets = [] {
-      std::array<std::uint32_t, 8> at{};
-      for (unsigned i = 2; i < at.size(); ++i) {
-        unsigned a = 0, b = 0, c = 0, d = 0;
-        __get_cpuid_count(0xD, i, &a, &b, &c, &d);
-        at[i] = b;
-      }
-      return at;
-    }();
-    std::memcpy(to, area_ + offsets[component] + offset, bytes);
+    std::memcpy(to, area_ + xsave_offset(component) + offset, bytes);
   }
 
   const std::byte* area_;

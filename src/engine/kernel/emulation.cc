@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "arch/linear.h"
+#include "arch/this_processor.h"
 #include "base/check.h"
 #include "engine/kernel/virtual_time/extended_state.h"
 #include "engine/memory/store_key.h"
@@ -164,11 +165,11 @@ bool Emulation::emulate_state(const Insn& insn, const Form& form) {
 void Emulation::emulate_cpuid() {
   Run& run = parts_.run;
   const auto leaf = static_cast<std::uint32_t>(run.gpr(kRax)), subleaf = static_cast<std::uint32_t>(run.gpr(kRcx));
-  arch::CpuidLeaf answer{.eax = leaf, .ecx = subleaf};
+  arch::CpuidLeaf answer;
   if (const arch::CpuLevel level = run.config.cpu_level; level != arch::CpuLevel::Host) {
     answer = arch::cpuid_of(level, run.config.cpus, leaf, subleaf);
   } else {
-    asm volatile("cpuid" : "+a"(answer.eax), "=b"(answer.ebx), "+c"(answer.ecx), "=d"(answer.edx));
+    answer = arch::cpuid_here(leaf, subleaf);
     if (leaf == 1) answer.ebx &= 0x00FFFFFF;
     if (leaf == 0xB || leaf == 0x1F) answer.edx = 0;
   }

@@ -1,10 +1,10 @@
 // jump_to_entry(): the state in which the kernel starts a program, made by hand.
 #include <asm/prctl.h>
-#include <cpuid.h>
 #include <signal.h>
 
 #include <cstdint>
 
+#include "arch/this_processor.h"
 #include "base/check.h"
 #include "engine/loader/program.h"
 #include "engine/raw_syscall.h"
@@ -29,11 +29,6 @@ std::uint64_t entry_stack;
 
 /// The kernel starts programs with its own PKRU, not with the initial one of all zeros.
 constexpr unsigned kPkru = 1u << 9;
-
-bool has_xsave() {
-  unsigned a, b, c, d;
-  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_OSXSAVE) != 0;
-}
 
 /// Handlers of the tool must not meet the program's signals; what is ignored stays ignored, as across execve.
 void forget_handlers() {
@@ -60,7 +55,7 @@ void forget_handlers() {
 void jump_to_entry(std::uint64_t entry, std::uint64_t stack_pointer) {
   entry_address = entry;
   entry_stack = stack_pointer;
-  const bool xsave = has_xsave();
+  const bool xsave = arch::xcr0_here() != 0;
   forget_handlers();
   // Nothing below may use the stack protector or any other thread-local: FS is the program's from here.
   raw_syscall(SYS_arch_prctl, ARCH_SET_GS, 0L);

@@ -1,18 +1,16 @@
 // load_program(): maps what was planned and lays out the stack.
 // source: Linux, fs/binfmt_elf.c, load_elf_binary(), elf_load() and create_elf_tables().
 #include <elf.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
 
+#include "base/auxiliary_vector.h"
 #include "base/bytes.h"
 #include "engine/loader/program.h"
 #include "engine/memory/guest_access.h"
@@ -137,26 +135,16 @@ std::string joined(const std::vector<std::string>& strings) {
   return all;
 }
 
-/// AT_HWCAP as the kernel gave it: glibc's getauxval() answers with a value of its own making.
-std::uint64_t kernel_hwcap() {
-  const OwnedFd file(static_cast<int>(raw_syscall(SYS_openat, AT_FDCWD, "/proc/self/auxv", O_RDONLY | O_CLOEXEC)));
-  Elf64_auxv_t entries[64] = {};
-  if (file.get() >= 0) raw_syscall(SYS_read, file.get(), entries, sizeof entries - sizeof entries[0]);
-  for (const Elf64_auxv_t& entry : entries) {
-    if (entry.a_type == AT_HWCAP) return entry.a_un.a_val;
-  }
-  return getauxval(AT_HWCAP);
-}
-
 /// argc, argv, envp and the auxiliary vector at the initial stack pointer; what they point to above.
 Result<void> write_stack(const ProgramPlan& plan, LoadedProgram& program, std::uint64_t vdso, const Layout& layout) {
   StackWriter writer(layout);
   std::uint64_t random[2];
   fill_random(plan.seed, random);
   const std::uint64_t random_at = writer.put(random, sizeof random);
-  const auto* platform = reinterpret_cast<const char*>(getauxval(AT_PLATFORM));
+  const auto ours = [](std::uint64_t type) { return auxiliary_here(type).value_or(0); };
   const bool is_host = plan.cpu_level == arch::CpuLevel::Host;
-  const std::uint64_t platform_at = writer.put(std::string(platform != nullptr && is_host ? platform : "x86_64"));
+  const auto* platform = is_host ? reinterpret_cast<const char*>(ours(AT_PLATFORM)) : nullptr;
+  const std::uint64_t platform_at = writer.put(std::string(platform != nullptr ? platform : "x86_64"));
   const std::uint64_t name_at = writer.put(plan.exec_name);
 
   std::vector<std::uint64_t> words;
@@ -171,15 +159,10 @@ Result<void> write_stack(const ProgramPlan& plan, LoadedProgram& program, std::u
 
   const std::size_t auxv_begins = words.size();
   const auto entry = [&](std::uint64_t type, std::uint64_t value) { words.insert(words.end(), {type, value}); };
-  const auto ours = [](unsigned long type) -> std::uint64_t { return getauxval(type); };
-  const auto is_given = [](unsigned long type) {  // 0 may be its value: of AT_HWCAP2 where there is no FSGSBASE
-    errno = 0;
-    return getauxval(type) != 0 || errno == 0;
-  };
   if (vdso != 0) entry(AT_SYSINFO_EHDR, vdso);
   const std::uint64_t frame_bytes = is_host ? ours(kAtMinSigStackSize) : arch::signal_frame_bytes(plan.cpu_level);
   if (frame_bytes != 0) entry(kAtMinSigStackSize, frame_bytes);
-  entry(AT_HWCAP, is_host ? kernel_hwcap() : arch::cpuid_of(plan.cpu_level, 1, 1, 0).edx);
+  entry(AT_HWCAP, is_host ? ours(AT_HWCAP) : arch::cpuid_of(plan.cpu_level, 1, 1, 0).edx);
   entry(AT_PAGESZ, kPageSize);
   entry(AT_CLKTCK, ours(AT_CLKTCK));
   entry(AT_PHDR, program.program_headers);
@@ -194,7 +177,7 @@ Result<void> write_stack(const ProgramPlan& plan, LoadedProgram& program, std::u
   entry(AT_EGID, ours(AT_EGID));
   entry(AT_SECURE, 0);
   entry(AT_RANDOM, random_at);
-  if (!is_host || is_given(AT_HWCAP2)) entry(AT_HWCAP2, is_host ? ours(AT_HWCAP2) : 0);
+  if (const auto second = is_host ? auxiliary_here(AT_HWCAP2) : 0) entry(AT_HWCAP2, *second);
   entry(AT_EXECFN, name_at);
   entry(AT_PLATFORM, platform_at);
   entry(kAtRseqFeatureSize, kRseqFeatureBytes);

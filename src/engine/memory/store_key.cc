@@ -1,10 +1,10 @@
 #include "engine/memory/store_key.h"
 
-#include <cpuid.h>
 #include <sys/syscall.h>
 
 #include <cstring>
 
+#include "arch/this_processor.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
@@ -36,11 +36,11 @@ const StoreKey& StoreKey::instance() {
 }
 
 StoreKey::StoreKey() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned kEnabled = 1u << 4;  // OSPKE
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (c & kEnabled) == 0) return;
-  asm volatile(".byte 0x0F, 0x01, 0xEE" : "=a"(initial_), "=d"(d) : "c"(0));  // RDPKRU
-  __get_cpuid_count(0xD, kRightsComponent, &a, &rights_at_, &c, &d);
+  if ((arch::leaf_here(7).ecx & kEnabled) == 0) return;
+  std::uint32_t zero = 0;
+  asm volatile(".byte 0x0F, 0x01, 0xEE" : "=a"(initial_), "=d"(zero) : "c"(0));  // RDPKRU
+  rights_at_ = arch::leaf_here(0xD, kRightsComponent).ebx;
   number_ = take_last_key();
   set_rights(0);
 }

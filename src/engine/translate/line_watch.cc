@@ -1,8 +1,7 @@
 #include "engine/translate/line_watch.h"
 
-#include <cpuid.h>
-
 #include "arch/core_feed.h"
+#include "arch/this_processor.h"
 #include "engine/translate/code_space.h"
 
 namespace zs::engine {
@@ -37,8 +36,7 @@ void emit_address(Emitter& out, Gpr reg, const MemoryOperand& operand, std::uint
 
 bool can_watch_lines() {
   constexpr unsigned kBmi2 = 1U << 8;
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & kBmi2) != 0;
+  return (arch::leaf_here(7).ebx & kBmi2) != 0;
 }
 
 void LineWatch::emit(const Insn& insn, const StandIn& stand_in, Emitter& out, Emitter& cold) {

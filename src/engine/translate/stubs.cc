@@ -1,7 +1,9 @@
 #include "engine/translate/stubs.h"
 
-#include <cpuid.h>
+#include <array>
+#include <cstring>
 
+#include "arch/this_processor.h"
 #include "base/check.h"
 #include "engine/memory/store_key.h"
 #include "engine/translate/emitter.h"
@@ -18,51 +20,73 @@ void on_context(Emitter& out, std::initializer_list<unsigned> opcode, unsigned e
   out.u32(Emitter::relative(address, out.here() + 4));
 }
 
-bool has_xsaveopt() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid_count(0xD, 1, &a, &b, &c, &d) != 0 && (a & 1u) != 0;
-}
+// source: SDM vol. 1, "XSAVE Area"
+constexpr std::size_t kMxcsrAt = 24, kBehindMxcsrMask = 32, kHeaderAt = 512;
+constexpr std::uint32_t kLegacyComponents = 3, kLegacyBytes = 576;  // x87 and SSE; with the header
+constexpr unsigned kFxsave = 0, kFxrstor = 1, kXsave = 4, kXrstor = 5, kXsaveopt = 6;
+
+bool has_xsaveopt() { return (arch::leaf_here(0xD, 1).eax & 1) != 0; }
 
 /// One of the instructions that save or load all components.
 void emit_for_all(Emitter& out, unsigned extension, std::uint64_t area) {
-  for (const unsigned mov : {0xB8U, 0xBAU}) {  // mov eax, -1; mov edx, -1
+  for (const auto& [mov, half] : {std::pair{0xB8U, xsave_mask()}, {0xBAU, xsave_mask() >> 32}}) {  // eax, edx
     out.u8(mov);
-    out.u32(UINT32_MAX);
+    out.u32(static_cast<std::uint32_t>(half));
   }
   on_context(out, {0x48, 0x0F, 0xAE}, extension, area);
 }
 
 /// XSAVEOPT skips what has not changed since XRSTOR loaded it from here: most exits touch no vector register.
-void emit_xsave(Emitter& out, std::uint64_t area) { emit_for_all(out, has_xsaveopt() ? 6 : 4, area); }
-void emit_xrstor(Emitter& out, std::uint64_t area) { emit_for_all(out, 5, area); }
-
-bool has_avx() {
-  unsigned a, b, c, d;
-  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_AVX) != 0 && (xsave_mask() & 4) != 0;
+void emit_xsave(Emitter& out, std::uint64_t area) {
+  if (has_xsave()) return emit_for_all(out, has_xsaveopt() ? kXsaveopt : kXsave, area);
+  on_context(out, {0x48, 0x0F, 0xAE}, kFxsave, area);
+  out.store_imm32(kXsaveOffset + kHeaderAt, kLegacyComponents);
 }
+void emit_xrstor(Emitter& out, std::uint64_t area) {
+  if (has_xsave()) return emit_for_all(out, kXrstor, area);
+  on_context(out, {0x48, 0x0F, 0xAE}, kFxrstor, area);
+}
+
+bool has_avx() { return (arch::leaf_here(1).ecx >> 28 & 1) != 0 && (xsave_mask() & 4) != 0; }
 
 }  // namespace
 
-bool has_lahf() {
-  unsigned a, b, c, d;
-  return __get_cpuid(0x80000001, &a, &b, &c, &d) != 0 && (c & bit_LAHF_LM) != 0;
+bool has_lahf() { return (arch::leaf_here(0x8000'0001).ecx & 1) != 0; }
+
+// These ask once: in a virtual machine CPUID takes as long as a thousand instructions, and threads switch often.
+
+bool has_xsave() {
+  static const bool has = arch::xcr0_here() != 0;
+  return has;
 }
 
 std::uint32_t xsave_bytes() {
-  // Asked once: in a virtual machine CPUID takes as long as a thousand instructions, and this is asked at every thread
-  // switch.
-  static const std::uint32_t bytes = [] {
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    CHECK(__get_cpuid_count(0xD, 0, &a, &b, &c, &d) != 0);
-    return b;
-  }();
+  static const std::uint32_t bytes = has_xsave() ? arch::leaf_here(0xD).ebx : kLegacyBytes;
   return bytes;
 }
 
 std::uint64_t xsave_mask() {
-  std::uint32_t low, high;
-  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return (std::uint64_t{high} << 32) | low;
+  static const std::uint64_t mask = arch::xcr0_here() | kLegacyComponents;
+  return mask;
+}
+
+std::uint32_t xsave_offset(unsigned component) {
+  static const auto offsets = [] {
+    std::array<std::uint32_t, 8> all{};
+    for (unsigned i = 2; i < all.size(); ++i) all[i] = arch::leaf_here(0xD, i).ebx;
+    return all;
+  }();
+  return offsets[component];
+}
+
+void begin_state(std::byte* area) {
+  constexpr std::uint16_t kInitialControl = 0x37F;
+  constexpr std::uint32_t kInitialMxcsr = 0x1F80;
+  std::memset(area, 0, kMxcsrAt);
+  std::memset(area + kBehindMxcsrMask, 0, kLegacyBytes - kBehindMxcsrMask);
+  std::memcpy(area, &kInitialControl, sizeof kInitialControl);
+  std::memcpy(area + kMxcsrAt, &kInitialMxcsr, sizeof kInitialMxcsr);
+  StoreKey::instance().begin_in(area);
 }
 
 Stubs generate_stubs(const CodeCache& cache, std::uint64_t (*dispatch)(Context*)) {

@@ -1,6 +1,7 @@
 // The glue between translated code and C++, generated once at the start of the code cache.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "engine/translate/code_cache.h"
@@ -26,9 +27,15 @@ struct Stubs {
 /// `dispatch` gets the Context and returns the cache address to go on at. Uses the XSAVE form the CPU has.
 Stubs generate_stubs(const CodeCache& cache, std::uint64_t (*dispatch)(Context*));
 
-/// Bytes of the XSAVE area (standard form) with all enabled state; and the enabled state bits.
+/// Whether XSAVE is an instruction here; elsewhere FXSAVE takes its place, with a header of the stubs' making.
+bool has_xsave();
+/// Bytes of the XSAVE area (standard form) with all enabled state; the enabled state bits; where a component lies that
+/// is enabled, of 2 to 7.
 std::uint32_t xsave_bytes();
 std::uint64_t xsave_mask();
+std::uint32_t xsave_offset(unsigned component);
+/// The state with which a program and the handler of a signal begin.
+void begin_state(std::byte* area);
 /// LAHF and SAHF in 64-bit mode.
 bool has_lahf();
 

@@ -173,6 +173,8 @@ Result<void> PerfDataWriter::mmap(Mmap mmap) {
     id.size = mmap.build_id->size;
     std::copy(mmap.build_id->bytes.begin(), mmap.build_id->bytes.end(), id.bytes);
     buffer_.write(id);
+  } else if (!description_.file_numbers) {
+    buffer_.write(perf::Mmap2Inode{});
   } else {
     buffer_.write(perf::Mmap2Inode{mmap.device_major, mmap.device_minor, mmap.inode, mmap.inode_generation});
   }

@@ -66,6 +66,7 @@ struct RecordingDescription {
   bool physical_addresses = false;                                 // and its address in memory
   bool data_mappings = false;                                      // the kernel tells of mappings of data, too
   bool inherit = true;
+  bool file_numbers = true;   // device and inode of what has no build ID; false: they are this machine's own
   int compression_level = 0;  // zstd's; 0: records are not compressed. Traces never are: perf could not read them
   Machine machine;
   std::string version;  // of what wrote it

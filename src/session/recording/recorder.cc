@@ -210,7 +210,8 @@ bool Recorder::sure_enough() {
 // processes is to repeat, the parent tells as well: only its own stream says at which of its moments that was.
 void Recorder::forked(const ThreadIdentity& child, bool thread) {
   if (!thread) ++images_;
-  const bool ordered = parts_.config.virtual_time && parts_.config.samples();
+  const RecordingConfig& config = parts_.config;
+  const bool ordered = config.virtual_time && (config.samples() || config.traces_branches());
   if (!thread && getpid() == parts_.host_pid && !ordered) return;
   parts_.out.write(Fork{.origin = parts_.origin(child),
                         .parent_pid = child.parent_pid,

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 
+#include "arch/this_processor.h"
+
 namespace zs::uarch {
 
 namespace detail {
@@ -25,7 +27,7 @@ inline constexpr auto kCrcTables = [] {
   return tables;
 }();
 
-inline const bool kHasCrcInstruction = __builtin_cpu_supports("sse4.2") != 0;
+inline const bool kHasCrcInstruction = (arch::leaf_here(1).ecx >> 20 & 1) != 0;  // SSE4.2
 
 }  // namespace detail
 

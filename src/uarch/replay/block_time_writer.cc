@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "arch/this_processor.h"
 #include "uarch/replay/replay_code_writer.h"
 
 namespace zs::uarch {
@@ -29,7 +30,10 @@ Memory ready_of(std::uint8_t name) {
 
 }  // namespace
 
-bool ReplayCodeWriter::is_supported() { return __builtin_cpu_supports("avx2") != 0; }
+bool ReplayCodeWriter::is_supported() {
+  constexpr std::uint32_t kAvx2 = 1U << 5, kAvxState = 4;
+  return (arch::leaf_here(7).ebx & kAvx2) != 0 && (arch::xcr0_here() & kAvxState) != 0;
+}
 
 std::size_t ReplayCodeWriter::bytes_of(const BlockTiming& timing) {
   const std::size_t vectors = timing.result_lanes() / kLanes;

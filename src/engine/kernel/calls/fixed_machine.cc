@@ -29,8 +29,8 @@ std::string kilobytes(const char* name, std::uint64_t bytes) {
 }
 
 std::string memory(const RunSettings&, std::uint64_t) {
-  return kilobytes("MemTotal:", kFixedMemory) + kilobytes("MemFree:", kFixedMemory) +
-         kilobytes("MemAvailable:", kFixedMemory) + kilobytes("Buffers:", 0) + kilobytes("Cached:", 0) +
+  return kilobytes("MemTotal:", arch::kFixedMemory) + kilobytes("MemFree:", arch::kFixedMemory) +
+         kilobytes("MemAvailable:", arch::kFixedMemory) + kilobytes("Buffers:", 0) + kilobytes("Cached:", 0) +
          kilobytes("SwapTotal:", 0) + kilobytes("SwapFree:", 0);
 }
 
@@ -57,8 +57,10 @@ constexpr struct {
     {"/proc/stat", processor_times},
     {"/proc/uptime", uptime},
     {"/proc/loadavg", [](const RunSettings&, std::uint64_t) { return std::string("0.00 0.00 0.00 1/1 1\n"); }},
-    {"/proc/sys/kernel/osrelease", [](const RunSettings&, std::uint64_t) { return std::string(kFixedRelease) + "\n"; }},
-    {"/proc/sys/kernel/hostname", [](const RunSettings&, std::uint64_t) { return std::string(kFixedName) + "\n"; }},
+    {"/proc/sys/kernel/osrelease",
+     [](const RunSettings&, std::uint64_t) { return std::string(arch::kFixedRelease) + "\n"; }},
+    {"/proc/sys/kernel/hostname",
+     [](const RunSettings&, std::uint64_t) { return std::string(arch::kFixedName) + "\n"; }},
     {"/sys/devices/system/cpu/online", cpu_list},
     {"/sys/devices/system/cpu/possible", cpu_list},
     {"/sys/devices/system/cpu/present", cpu_list},
@@ -99,8 +101,8 @@ Outcome uname(GuestKernel& kernel, const CallArguments& made) {
   new_utsname name{};
   const auto put = [](auto& field, const char* text) { std::strncpy(field, text, sizeof field - 1); };
   put(name.sysname, "Linux");
-  put(name.nodename, kFixedName);
-  put(name.release, kFixedRelease);
+  put(name.nodename, arch::kFixedName);
+  put(name.release, arch::kFixedRelease);
   put(name.version, "#1 SMP");
   put(name.machine, "x86_64");
   put(name.domainname, "(none)");

@@ -10,8 +10,8 @@
 
 namespace zs::engine {
 
-inline constexpr std::uint64_t kFixedMemory = std::uint64_t{8} << 30;
-inline constexpr char kFixedRelease[] = "6.1.0", kFixedName[] = "zeroskid";
+/// set_mempolicy_home_node: a kernel of the fixed release has none with a higher number.
+inline constexpr long kLastFixedCall = 450;
 
 /// What a file of /proc or /sys reads that tells of the whole machine; nullopt: it is none of these.
 /// now  nanoseconds since the run began

@@ -23,6 +23,9 @@ struct Changes {
 
 constexpr AddressRange range_at(std::uint64_t start, std::uint64_t size) { return {start, start + size}; }
 
+/// Protection keys are of no level.
+bool has_no_keys(const GuestKernel& kernel) { return kernel.run.config.cpu_level != arch::CpuLevel::Host; }
+
 /// The result of such a call, of which all hear that know the program's memory by address.
 Outcome changed(GuestKernel& kernel, long result, const Changes& changes) {
   kernel.code.forget_mapping();
@@ -84,6 +87,7 @@ Outcome mremap(GuestKernel& kernel, const CallArguments& made) {
 
 Outcome mprotect(GuestKernel& kernel, const CallArguments& made) {
   GuestMap& map = kernel.memory.map;
+  if (made.number == SYS_pkey_mprotect && made.i32(3) != -1 && has_no_keys(kernel)) return {-EINVAL};
   const long result = made.number == SYS_mprotect ? map.mprotect(made.u(0), made.u(1), made.i32(2))
                                                   : map.pkey_mprotect(made.u(0), made.u(1), made.i32(2), made.i32(3));
   const bool executes = (made.i32(2) & PROT_EXEC) != 0;
@@ -91,6 +95,7 @@ Outcome mprotect(GuestKernel& kernel, const CallArguments& made) {
 }
 
 Outcome pkey_alloc(GuestKernel& kernel, const CallArguments& made) {
+  if (has_no_keys(kernel)) return {-EINVAL};
   StoreKey::instance().leave_others();
   const long key = kernel.host.call(made);
   auto* const area = reinterpret_cast<std::byte*>(&kernel.run.context) + kXsaveOffset;
@@ -99,6 +104,7 @@ Outcome pkey_alloc(GuestKernel& kernel, const CallArguments& made) {
 }
 
 Outcome pkey_free(GuestKernel& kernel, const CallArguments& made) {
+  if (has_no_keys(kernel)) return {-EINVAL};
   StoreKey::instance().leave_others();
   return {StoreKey::instance().is(made.i32(0)) ? -EINVAL : kernel.host.call(made)};
 }

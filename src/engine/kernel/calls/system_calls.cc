@@ -11,6 +11,7 @@
 #include "engine/kernel/calls/call_dispatch.h"
 #include "engine/kernel/calls/call_handlers.h"
 #include "engine/kernel/calls/call_table.h"
+#include "engine/kernel/calls/fixed_machine.h"
 #include "engine/kernel/calls/seccomp.h"
 #include "engine/kernel/guest_kernel.h"
 #include "engine/kernel/threads/syscall_window.h"
@@ -147,6 +148,7 @@ Outcome SystemCalls::call_by_interrupt(const CallArguments& made, std::uint64_t 
 }
 
 Outcome SystemCalls::call(const CallArguments& made) {
+  if (kernel_.run.config.cpu_level != arch::CpuLevel::Host && made.number > kLastFixedCall) return {-ENOSYS};
   const auto asked = hidden_memory_.replaced(made);
   if (asked != nullptr && asked->known) return {*asked->known};
   // From here on an argument may also point at what the engine has put in place of the program's.

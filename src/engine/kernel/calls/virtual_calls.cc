@@ -112,7 +112,7 @@ void hide_host(GuestKernel& kernel, const CallArguments& made, long result) {
     machine->uptime = static_cast<long>(kernel.clock.look() / kBillion);
     std::ranges::fill(machine->loads, 0);
     if (kernel.run.config.cpu_level != arch::CpuLevel::Host) {
-      machine->totalram = kFixedMemory / machine->mem_unit;
+      machine->totalram = arch::kFixedMemory / machine->mem_unit;
       machine->totalswap = machine->totalhigh = 0;
     }
     machine->freeram = machine->totalram;

@@ -87,6 +87,10 @@ std::vector<std::byte> SignalFrames::saved_xstate() const {
   }
   if ((components & 2) == 0) std::memset(fp.data() + 160, 0, 256);
   if ((components & 4) == 0 && xsave_size >= 832) std::memset(fp.data() + 576, 0, 256);
+  if (level_ == arch::CpuLevel::Host && !has_xsave()) {
+    fp.resize(512);
+    return fp;
+  }
   FpSoftwareBytes software{};
   software.magic1 = kFpMagic1;
   software.extended_size = xsave_size + 4;
@@ -145,18 +149,9 @@ bool SignalFrames::push(int signal, const siginfo_t& info, const KernelSigaction
   thread.pc = action.handler;
   context_.flags &= ~std::uint64_t{0x10400};  // DF, RF
   thread.traps = thread.step_traps = false;
-  begin_with_fresh_xstate();
+  // source: Linux, arch/x86/kernel/signal.c: handle_signal(), "Ensure the signal handler starts with the new fpu state"
+  begin_state(reinterpret_cast<std::byte*>(&context_) + kXsaveOffset);
   return true;
-}
-
-// Of a handler: that of a new program.
-// source: Linux, arch/x86/kernel/signal.c: handle_signal(), "Ensure the signal handler starts with the new fpu state"
-void SignalFrames::begin_with_fresh_xstate() {
-  auto* const area = reinterpret_cast<std::byte*>(&context_) + kXsaveOffset;
-  constexpr std::uint32_t kInitialMxcsr = 0x1F80;
-  std::memset(area + 512, 0, 64);  // XSTATE_BV = 0: initial state
-  std::memcpy(area + 24, &kInitialMxcsr, sizeof kInitialMxcsr);
-  StoreKey::instance().begin_in(area);
 }
 
 bool SignalFrames::restore() {
@@ -171,7 +166,7 @@ bool SignalFrames::restore() {
   const bool is_host = level_ == arch::CpuLevel::Host;
   std::vector<std::byte> fp(xsave_size);
   if (c.fpstate == 0) {
-    begin_with_fresh_xstate();
+    begin_state(xsave);
   } else {
     FpSoftwareBytes software{};
     bool extended = memory_.read(c.fpstate + kFpSoftwareOffset, &software, sizeof software) == sizeof software &&

@@ -33,7 +33,6 @@ class SignalFrames {
 
  private:
   bool on_alternate_stack(std::uint64_t sp) const;
-  void begin_with_fresh_xstate();
 
   GuestMemory& memory_;
   ThreadSet& threads_;

@@ -1,7 +1,5 @@
 #include "engine/kernel/virtual_time/extended_state.h"
 
-#include <cpuid.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -14,8 +12,9 @@ namespace {
 using arch::CpuLevel;
 
 // source: SDM vol. 1, "XSAVE Area"
-constexpr std::size_t kMxcsrAt = 24, kHeaderAt = 512, kHeaderEnd = 576;
+constexpr std::size_t kLastX87At = 6, kMxcsrAt = 24, kHeaderAt = 512, kHeaderEnd = 576;
 constexpr std::uint64_t kX87 = 1, kSse = 2, kAvx = 4;
+constexpr std::uint32_t kMxcsrBits = 0xFFFF;
 
 struct Piece {
   std::size_t from, to, bytes;
@@ -31,16 +30,8 @@ std::uint64_t word_at(std::span<const std::byte> area, std::size_t at) {
 std::array<Piece, 2> pieces_of(unsigned component, CpuLevel level) {
   if (component == 0) return {{{0, 0, kMxcsrAt}, {32, 32, 128}}};
   if (component == 1) return {{{160, 160, 256}, {}}};
-  static const auto here = [] {
-    std::array<std::size_t, 8> offsets{};
-    for (unsigned i = 2; i < offsets.size(); ++i) {
-      unsigned a = 0, b = 0, c = 0, d = 0;
-      if (__get_cpuid_count(0xD, i, &a, &b, &c, &d) != 0) offsets[i] = b;
-    }
-    return offsets;
-  }();
   const arch::CpuidLeaf leaf = arch::cpuid_of(level, 1, 0xD, component);
-  return {{{here[component], leaf.ebx, leaf.eax}, {}}};
+  return {{{xsave_offset(component), leaf.ebx, leaf.eax}, {}}};
 }
 
 /// The value at the start, of a byte of the legacy part and beyond: zero, but for the control word of x87.
@@ -72,13 +63,18 @@ void store_state(std::span<const std::byte> area, std::uint64_t wanted, CpuLevel
         fill_initial(image, component, piece, piece.to);
     }
   }
-  if ((wanted & (kSse | kAvx)) != 0) std::ranges::copy(area.subspan(kMxcsrAt, 8), image.begin() + kMxcsrAt);
-  const std::uint64_t header = (word_at(image, kHeaderAt) & ~wanted) | (in_use & wanted);
+  // Processors differ in the rest: where the last x87 instruction was and its operand, which bits MXCSR has, and which
+  // components are known to be in their initial state. A processor may know it of none.
+  if ((wanted & kX87) != 0) std::ranges::fill(image.subspan(kLastX87At, kMxcsrAt - kLastX87At), std::byte{0});
+  if ((wanted & (kSse | kAvx)) != 0) {
+    std::ranges::copy(area.subspan(kMxcsrAt, sizeof kMxcsrBits), image.begin() + kMxcsrAt);
+    std::memcpy(&image[kMxcsrAt + sizeof kMxcsrBits], &kMxcsrBits, sizeof kMxcsrBits);
+  }
+  const std::uint64_t header = word_at(image, kHeaderAt) | wanted;
   std::memcpy(&image[kHeaderAt], &header, sizeof header);
 }
 
 bool load_state(std::span<const std::byte> image, std::uint64_t wanted, CpuLevel level, std::span<std::byte> area) {
-  constexpr std::uint32_t kMxcsrBits = 0xFFFF;
   const std::uint64_t loads = word_at(image, kHeaderAt);
   std::uint32_t mxcsr;
   std::memcpy(&mxcsr, &image[kMxcsrAt], sizeof mxcsr);
