@@ -96,6 +96,19 @@ class CpuLevel(unittest.TestCase):
         self.assertIn("processors 9 9", facts)
         self.assertIn("/sys/devices/system/cpu/online: 0-8", facts)
 
+    def test_files_that_begin_in_a_folder(self):
+        """lscpu opens its files so."""
+        cat = "import os, sys; print(os.read(os.open(sys.argv[2], os.O_RDONLY, dir_fd=os.open(sys.argv[1], os.O_PATH)), 99))"
+        for folder, name in (("/proc", "cpuinfo"), ("/proc/sys", "kernel/hostname"), ("/sys/devices/system/cpu", "online"),
+                             ("/sys/devices/system", "cpu/possible"), ("/", "proc/meminfo"), ("/sys/fs", "cgroup/cpu.max")):
+            with self.subTest(folder=folder, name=name):
+                whole = tool("cat", os.path.join(folder, name), level=self.levels[-1]).stdout
+                self.assertEqual(tool("cat", name, level=self.levels[-1], cwd=folder).stdout, whole)
+                self.assertEqual(tool("python3", "-S", "-c", cat, folder, name, level=self.levels[-1]).stdout.strip(), str(whole[:99].encode()))
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "online").write_text("mine\n", encoding="ascii")
+            self.assertEqual(tool("cat", "online", level=self.levels[-1], cwd=folder).stdout, "mine\n")
+
     def test_a_clean_environment(self):
         seen = []
         for variables in ({}, {"ONE": "1", "MANY": "x" * random.Random(SEED).randrange(1, 9000)}):

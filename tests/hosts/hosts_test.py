@@ -28,7 +28,8 @@ LEVELS = ["x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"]
 EXCEPTIONS = {
     "ps": "other processes", "top -bn1": "other processes", "vmstat": "what the kernel has counted",
     "df /": "free blocks of a file system", "mount": "what is mounted", "lsblk": "the disks",
-    "uptime": "users that are logged in"}
+    "uptime": "users that are logged in",
+    "lscpu": "allowed processors and switches in /proc/self/status"}
 #: What differs in a recording with registers: the kernel's thread ids, and the numbers and times of files and pipes.
 IN_REGISTERS = re.compile("thread|-T0|cmp|stat|tar|pthread_create")
 EVERYDAY = [
@@ -42,7 +43,7 @@ EVERYDAY = [
     "tar cf - /etc/passwd | wc -c", "sqlite3 :memory: 'select 1'", "openssl dgst -sha256 /etc/passwd", "nproc",
     "uname -a", "id", "date", "env", "cat /proc/cpuinfo", "make --version",
     "echo 'int main(){return 0;}' | gcc -O1 -x c - -o out.exe && ./out.exe; rm out.exe", "cmp /etc/passwd /etc/group",
-    "head -c 16 /dev/urandom | od", "getconf -a", "lscpu", "free", "stat /etc/passwd", "mktemp -u", "du -s /etc/apt",
+    "head -c 16 /dev/urandom | od", "getconf -a", "free", "stat /etc/passwd", "mktemp -u", "du -s /etc/apt",
     "readelf -h /bin/ls", "objdump -d /bin/true | head -3", "nm -D /bin/ls | head", "diff /etc/passwd /etc/group",
     "hostname", "ulimit -a",
     "python3 -c 'import threading; [threading.Thread(target=print).start() for _ in range(9)]'", "sleep 0.01",

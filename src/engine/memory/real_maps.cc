@@ -29,7 +29,7 @@ std::string read_whole_file(const char* path) {
 }
 
 std::string path_of_descriptor(int fd) {
-  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  const std::string link = fd == AT_FDCWD ? "/proc/self/cwd" : "/proc/self/fd/" + std::to_string(fd);
   char path[kPageSize];
   const long length = raw_syscall(SYS_readlinkat, AT_FDCWD, link.c_str(), path, sizeof path);
   return is_error(length) ? std::string() : std::string(path, static_cast<std::size_t>(length));

@@ -34,7 +34,7 @@ std::string maps_line(const RealMapping& mapping);
 
 /// A whole file through raw system calls; "" if it cannot be read.
 std::string read_whole_file(const char* path);
-/// Of what is open there; "" where nothing is.
+/// Of what is open there; "" where nothing is. AT_FDCWD: the current folder.
 std::string path_of_descriptor(int fd);
 
 }  // namespace zs::engine

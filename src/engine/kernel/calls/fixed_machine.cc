@@ -76,6 +76,10 @@ std::optional<std::string> file_of_fixed_machine(std::string_view path, const Ru
   return found->content(settings, now);
 }
 
+bool ends_as_fixed_file(std::string_view path) {
+  return std::ranges::any_of(kFiles, [&](const auto& file) { return file.path.ends_with(path); });
+}
+
 namespace calls {
 
 // Any thread has all processors, whatever the thread has asked for: in virtual time it does not matter where it runs.

@@ -16,5 +16,7 @@ inline constexpr long kLastFixedCall = 450;
 /// What a file of /proc or /sys reads that tells of the whole machine; nullopt: it is none of these.
 /// now  nanoseconds since the run began
 std::optional<std::string> file_of_fixed_machine(std::string_view path, const RunSettings& settings, std::uint64_t now);
+/// Whether a path that begins in a folder may be that of such a file.
+bool ends_as_fixed_file(std::string_view path);
 
 }  // namespace zs::engine

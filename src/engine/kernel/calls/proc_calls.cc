@@ -67,7 +67,10 @@ std::optional<long> on_proc_path(GuestKernel& kernel, const CallArguments& made)
   char start[6];
   if (run.read(path_pointer, start, 6) != 6) return std::nullopt;
   const bool may_be_device = std::memcmp(start, kDeviceFolder, 6) == 0;
-  const bool may_be_fixed = run.config.cpu_level != arch::CpuLevel::Host && std::memcmp(start, "/sys/", 5) == 0;
+  const bool opens = call.has(kOpens) || number == SYS_openat2;
+  const bool begins_in_folder = opens && start[0] != '/';
+  const bool may_be_fixed =
+      run.config.cpu_level != arch::CpuLevel::Host && (begins_in_folder || std::memcmp(start, "/sys/", 5) == 0);
   if (!may_be_device && !may_be_fixed && std::memcmp(start, "/proc/", 6) != 0) return std::nullopt;
   std::string path;
   if (read_guest_string(path_pointer, 4096, path) != 0) return std::nullopt;
@@ -76,7 +79,11 @@ std::optional<long> on_proc_path(GuestKernel& kernel, const CallArguments& made)
     const auto fd = own_descriptor_file("/proc/self/fd/" + path.substr(std::strlen(kDeviceFolder)), 0);
     return fd && run.config.hides_descriptor(*fd) ? std::optional<long>(-ENOENT) : std::nullopt;
   }
-  const bool opens = call.has(kOpens) || number == SYS_openat2;
+  if (begins_in_folder) {
+    if (!ends_as_fixed_file(path)) return std::nullopt;
+    const std::string folder = path_of_descriptor(path_at == 1 ? made.i32(0) : AT_FDCWD);
+    path = (folder.ends_with('/') ? "" : folder) + "/" + path;
+  }
   auto fixed = opens ? file_of_fixed_machine(path, run.config, kernel.clock.look()) : std::nullopt;
   if (may_be_fixed && !fixed) return std::nullopt;
   const bool links = call.has(kReadsLink);
