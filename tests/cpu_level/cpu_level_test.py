@@ -109,6 +109,25 @@ class CpuLevel(unittest.TestCase):
             pathlib.Path(folder, "online").write_text("mine\n", encoding="ascii")
             self.assertEqual(tool("cat", "online", level=self.levels[-1], cwd=folder).stdout, "mine\n")
 
+    def test_a_folder_is_listed_by_name(self):
+        """tmpfs tells what was made last first; nothing is lost where a listing takes several calls, or what is listed goes meanwhile."""
+        chance = random.Random(SEED)
+        for count in (chance.randrange(2, 60), 3000):
+            names = [f"{chance.randrange(1 << 40):x}{'x' * chance.randrange(40)}" for _ in range(count)]
+            seen = []
+            for _ in range(3):
+                chance.shuffle(names)
+                with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+                    for name in names:
+                        pathlib.Path(folder, name).touch()
+                    listed = tool("ls", "-fA", folder).stdout.split()
+                    seen.append([name for name in listed if name not in (".", "..")])
+                    self.assertEqual(sorted(seen[-1]), sorted(names))
+                    removing = tool("perl", "-e", "opendir D, '.'; while ($_ = readdir D) { unlink }", cwd=folder)
+                    self.assertEqual((removing.returncode, os.listdir(folder)), (0, []), removing.stderr)
+            if count < 60:
+                self.assertEqual(seen, [sorted(names)] * 3)
+
     def test_a_clean_environment(self):
         seen = []
         for variables in ({}, {"ONE": "1", "MANY": "x" * random.Random(SEED).randrange(1, 9000)}):

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,31 +30,42 @@ namespace {
 /// Its entries are links to those of /proc/self/fd.
 constexpr const char* kDeviceFolder = "/dev/fd/";
 
-/// Leaves the tool's descriptors out of a listing of /proc/self/fd.
+constexpr std::size_t kOffsetAt = 8, kSizeAt = 16, kNameAt = 19;  // in a linux_dirent64
+
+/// Leaves the tool's descriptors out of a listing of /proc/self/fd. File systems have orders of their own: in virtual
+/// time the names that one call reads are in theirs. Where the next call goes on is told by place, not by name.
 long list_folder(GuestKernel& kernel, const CallArguments& made) {
   Run& run = kernel.run;
   const long result = kernel.host.call(made);
   if (result <= 0) return result;
   const std::string path = path_of_descriptor(made.i32(0));
-  if (!path.starts_with("/proc/") || (!path.ends_with("/fd") && !path.ends_with("/fdinfo"))) return result;
-  std::vector<std::byte> entries(static_cast<std::size_t>(result)), kept;
+  const bool of_processes = (path + "/").starts_with("/proc/");
+  const bool of_descriptors = of_processes && (path.ends_with("/fd") || path.ends_with("/fdinfo"));
+  const bool sorts = run.config.virtual_time && !of_processes;
+  if (!of_descriptors && !sorts) return result;
+  std::vector<char> listing(static_cast<std::size_t>(result)), shown;
   const std::uint64_t buffer = made.u(1);
-  if (run.read(buffer, entries.data(), entries.size()) != entries.size()) return result;
-  constexpr std::size_t kNameOffset = 19;  // struct linux_dirent64: ino, off, reclen, type, name
-  for (std::size_t at = 0; at + kNameOffset < entries.size();) {
+  if (run.read(buffer, listing.data(), listing.size()) != listing.size()) return result;
+  std::vector<std::span<char>> entries;
+  for (std::size_t at = 0; at + kNameAt < listing.size();) {
     std::uint16_t size;
-    std::memcpy(&size, &entries[at + 16], 2);
+    std::memcpy(&size, &listing[at + kSizeAt], 2);
     if (size == 0) break;
-    const long fd = std::strtol(reinterpret_cast<const char*>(&entries[at + kNameOffset]), nullptr, 10);
-    const bool ours = run.config.hides_descriptor(fd);
-    const auto from = entries.begin() + static_cast<std::ptrdiff_t>(at);
-    if (!ours) kept.insert(kept.end(), from, from + size);
+    if (!of_descriptors || !run.config.hides_descriptor(std::strtol(&listing[at + kNameAt], nullptr, 10)))
+      entries.push_back(std::span(listing).subspan(at, size));
     at += size;
   }
   // Nothing left does not mean the end of the directory.
-  if (kept.empty()) return list_folder(kernel, made);
-  if (kept.size() != entries.size()) run.write(buffer, kept.data(), kept.size());
-  return static_cast<long>(kept.size());
+  if (entries.empty()) return list_folder(kernel, made);
+  std::vector<std::uint64_t> offsets;
+  for (const auto& entry : entries) std::memcpy(&offsets.emplace_back(), &entry[kOffsetAt], 8);
+  if (sorts) std::ranges::sort(entries, {}, [](const auto& entry) { return std::string_view(&entry[kNameAt]); });
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    std::memcpy(&entries[i][kOffsetAt], &offsets[i], 8);
+    shown.insert(shown.end(), entries[i].begin(), entries[i].end());
+  }
+  run.write(buffer, shown.data(), shown.size());
+  return static_cast<long>(shown.size());
 }
 
 }  // namespace
