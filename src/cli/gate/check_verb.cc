@@ -19,6 +19,7 @@
 #include "cli/gate/counted_run.h"
 #include "cli/gate/gate_page.h"
 #include "cli/gate/judgement.h"
+#include "cli/gate/noise.h"
 #include "cli/run/run_program.h"
 #include "cli/stat/stat_options.h"
 #include "report/diff/changes.h"
@@ -31,6 +32,7 @@ constexpr ExitRow kStatusesOfCheck[] = {
     {"1", "worse: some count rose beyond its budget"},
     {"3", "better: none rose, some fell beyond it; update the baseline"},
     {"4", "not comparable: no baseline, other events or model, a crash, a count of nothing"},
+    {"0, 1", "with --explain-noise: two runs are the same, or part"},
     {"125", "zeroskid failed: wrong usage, nothing to run, output not written"},
 };
 
@@ -38,7 +40,7 @@ struct CheckOptions {
   StatOptions stat;
   std::string baseline, budget, format = "text";
   std::uint64_t layouts = 1;
-  bool update = false;
+  bool update = false, noise = false;
   std::vector<Budget> budgets;
   GatePrinter print = nullptr;
 };
@@ -57,6 +59,9 @@ std::optional<int> parse(const Arguments& arguments, CheckOptions& options) {
               "Run it in N seeded placements of stack, heap, mappings and functions: a count decides\n"
               "only outside what they counted [1]");
   line.values("--region", stat.regions, "WHERE", "Rows of a part of the run too, as stat has it");
+  line.flag("--explain-noise", options.noise,
+            "In place of that: the first branch where two runs part, in each thread, and what the\n"
+            "program asks for that virtual time leaves as it is");
   line.group("How it is printed");
   line.value("--format", options.format, "text|json|junit|markdown", "[text]");
   line.value("-o,--output", stat.output, "FILE", "Where to [stderr]");
@@ -79,6 +84,11 @@ Result<void> choose(CheckOptions& options) {
   StatOptions& stat = options.stat;
   const std::string example = "zeroskid check --baseline FILE --budget instructions=1% PROGRAM";
   if (stat.program.empty()) return Error{"no program to count", example};
+  if (options.noise) {
+    if (options.format != "text") return Error{"--explain-noise: is text, not " + options.format, ""};
+    stat.events = {"instructions"};
+    return choose_counting(stat);
+  }
   if (options.baseline.empty()) return Error{"--baseline: is needed", example};
   if (options.budget.empty()) return Error{"--budget: is needed", example};
   if (is_one_file(stat.output, options.baseline)) return Error{"-o and --baseline name one file", ""};
@@ -147,6 +157,13 @@ int check(CheckOptions& options) {
   StatOptions& stat = options.stat;
   Output output;
   if (output.open_file(stat.output)) return kToolFailed;
+  if (options.noise) {
+    ProgramToRun program;
+    if (find_program_to_run(stat.program, program) != 0) return kToolFailed;
+    const auto parts = explain_noise(stat, output);
+    if (!parts) return failed(parts.error());
+    return output.flush() ? static_cast<int>(*parts) : kToolFailed;
+  }
   Judgement judgement;
   const auto text = read_text(options.baseline);
   auto baseline = text ? parse_baseline(*text, options.baseline) : Result<GateRun>(text.error());

@@ -15,12 +15,10 @@
 #include "base/descriptor.h"
 #include "cli/command/say.h"
 #include "cli/command/scratch_folder.h"
-#include "cli/command/verb.h"
 #include "cli/run/detail_choice.h"
 #include "cli/run/region_options.h"
 #include "cli/stat/stat_regions.h"
 #include "cli/stat/stat_totals.h"
-#include "profile/perf_data/perf_data_reader.h"
 #include "report/diff/recording_counts.h"
 
 namespace zs::cli {
@@ -169,12 +167,14 @@ Result<GateRun> count_run(StatOptions& options, const ProgramToRun& program, std
   return run;
 }
 
-Result<report::EventCounts> count_functions(const StatOptions& options) {
-  if (!InputAgain().can()) return Error{"standard input can be read once only", "let it be a file: < FILE"};
+Result<profile::PerfDataReader> run_again(const Verb& verb, const StatOptions& options) {
+  const InputAgain input;
+  if (!input.can()) return Error{"standard input can be read once only", "let it be a file: < FILE"};
+  const std::string name(verb.name);
   const ScratchFolder folder;
-  if (folder.path().empty()) return Error{std::string("no folder for a profile: ") + std::strerror(errno), "TMPDIR"};
+  if (folder.path().empty()) return Error{"no folder for a " + name + ": " + std::strerror(errno), "TMPDIR"};
   const std::string path = folder.path() + "/perf.data";
-  std::vector<std::string> words{"profile",
+  std::vector<std::string> words{name,
                                  "-q",
                                  "--virtual-time",
                                  "-o",
@@ -188,15 +188,24 @@ Result<report::EventCounts> count_functions(const StatOptions& options) {
   if (options.run.shown_cpus != 0) words.insert(words.end(), {"--cpus", std::to_string(options.run.shown_cpus)});
   if (options.run.vdso) words.emplace_back("--vdso");
   if (options.run.no_inherit) words.emplace_back("--no-inherit");
+  if (&verb == &kTraceVerb) {
+    for (const std::string& region : options.regions) words.insert(words.end(), {"--region", region});
+  }
   words.emplace_back("--");
   words.insert(words.end(), options.program.begin(), options.program.end());
   {
     const Muted muted;
-    kProfileVerb.run({words});
+    verb.run({words});
   }
-  const auto reader = profile::PerfDataReader::open(path, {});
+  input.rewind();
+  auto reader = profile::PerfDataReader::open(path, {.traces = profile::Traces::Pieces});
+  if (reader && (!reader->finished() || reader->damage())) return Error{"the " + name + " is not whole", ""};
+  return reader;
+}
+
+Result<report::EventCounts> count_functions(const StatOptions& options) {
+  const auto reader = run_again(kProfileVerb, options);
   if (!reader) return reader.error();
-  if (!reader->finished() || reader->damage()) return Error{"the profile is not whole", ""};
   profile::Symbolizer symbolizer;
   std::vector<report::EventCounts> events = report::recording_counts(*reader, symbolizer, true);
   if (events.empty()) return Error{"the profile is empty", ""};

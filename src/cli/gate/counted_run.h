@@ -5,9 +5,11 @@
 #include <optional>
 
 #include "base/result.h"
+#include "cli/command/verb.h"
 #include "cli/gate/baseline.h"
 #include "cli/run/run_program.h"
 #include "cli/stat/stat_options.h"
+#include "profile/perf_data/perf_data_reader.h"
 
 namespace zs::cli {
 
@@ -16,7 +18,10 @@ namespace zs::cli {
 ///          by `failed`, and has been said then
 Result<GateRun> count_run(StatOptions& options, const ProgramToRun& program, std::uint64_t layouts, bool& failed);
 
-/// How often instructions ran in each function and line, by another run, which prints nothing.
+/// Another run, recorded as `verb` does. It prints nothing.
+Result<profile::PerfDataReader> run_again(const Verb& verb, const StatOptions& options);
+
+/// How often instructions ran in each function and line, by another run.
 Result<report::EventCounts> count_functions(const StatOptions& options);
 
 }  // namespace zs::cli

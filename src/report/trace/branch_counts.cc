@@ -17,7 +17,7 @@ using isa::Flow;
 using profile::ImageAddress;
 using profile::Symbol;
 
-void BranchCounts::take(const profile::Record& record) {
+void BranchCounts::take(const profile::Record& record, const Visit& visit) {
   spaces_.apply(record);
   if (const auto* piece = std::get_if<profile::TracedBranches>(&record)) {
     Thread& thread = threads_[piece->tid];
@@ -25,8 +25,9 @@ void BranchCounts::take(const profile::Record& record) {
     profile::for_each_branch(
         piece->records,
         [&](std::uint64_t from, std::uint64_t to) {
-          steps_.take(thread.pid, thread.begin, from, to);
+          const Step& step = steps_.take(thread.pid, thread.begin, from, to);
           thread.begin = to;
+          if (visit) visit(piece->tid, step);
         },
         [&] { thread.begin = 0; });
   } else if (const auto* fork = std::get_if<profile::Fork>(&record)) {

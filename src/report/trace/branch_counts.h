@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -23,8 +24,9 @@ class BranchCounts {
  public:
   explicit BranchCounts(profile::Symbolizer& symbolizer) : steps_(symbolizer, spaces_) {}
 
-  /// Of a recording read with Traces::Pieces, in the order of time.
-  void take(const profile::Record& record);
+  /// Of a recording read with Traces::Pieces, in the order of time. visit: is told of each step, or null
+  using Visit = std::function<void(std::int32_t tid, const Step& step)>;
+  void take(const profile::Record& record, const Visit& visit = nullptr);
 
   const TracedSteps& steps() const { return steps_; }
   const profile::AddressSpaces& spaces() const { return spaces_; }
