@@ -138,6 +138,12 @@ static_assert(LineSample::has(21 * 64) && LineSample::has(32 * 64 + 21 * 64 + 63
 /// How many times as many loads can be tagged as by default.
 inline constexpr std::uint32_t kMostTimesTagged = 16;
 
+enum class CodeAge : std::uint8_t {
+  Unknown,
+  New,  // described since skipped() was called last
+  Old,
+};
+
 /// One thread of a program on its modelled core.
 class CoreFeed {
  public:
@@ -149,6 +155,8 @@ class CoreFeed {
   virtual void describe(std::uint32_t path, const PathDescription& description) = 0;
   /// No number means anything any more.
   virtual void forget_paths() {}
+  /// How long a path through the 64 bytes around `pc` has been known.
+  virtual CodeAge age_of_code([[maybe_unused]] std::uint64_t pc) const { return CodeAge::Old; }
   /// Bytes of memory that what was described takes, and what was made of it; roughly.
   virtual std::size_t path_bytes() const { return 0; }
 

@@ -165,7 +165,7 @@ void Recorder::pmi(const ThreadIdentity& who, const arch::RegisterFile& register
   RecordedThread* const thread = find(who);
   if (thread == nullptr) return;
   thread->take_pmi(registers);
-  if (parts_.units && parts_.units->over()) end_phase();
+  if (parts_.units && parts_.units->over()) end_phase(*thread, registers.ip);
   send_what_is_known(*thread, kSayEveryNs);
 }
 
@@ -181,17 +181,19 @@ void Recorder::signals_counted(const ThreadIdentity& who) {
   if (RecordedThread* const thread = find(who)) thread->signals_counted();
 }
 
-void Recorder::end_phase() {
+void Recorder::end_phase(const RecordedThread& thread, std::uint64_t ip) {
   if (parts_.units->phase() == engine::Phase::Unit) {
     CompletePart::Waits waits;
-    for (const auto& [tid, thread] : threads_) waits += thread->take_waits();
+    for (const auto& [tid, each] : threads_) waits += each->take_waits();
     parts_.units->ended(waits, threads_.size() == 1);
     if (parts_.units->goes_on_complete()) return parts_.units->advance();
+    for (const auto& [tid, each] : threads_) each->end_unit();
+    if (parts_.units->asks_how_sure()) parts_.units->set_sure(sure_enough());
   }
-  for (auto& [tid, thread] : threads_) thread->end_unit();
-  if (parts_.units->asks_how_sure()) parts_.units->set_sure(sure_enough());
+  if (parts_.units->phase() == engine::Phase::FastForward && thread.core() != nullptr)
+    parts_.units->looked_at_code(thread.core()->age_of_code(ip));
   parts_.units->advance();
-  for (auto& [tid, thread] : threads_) thread->begin_unit();
+  for (const auto& [tid, each] : threads_) each->begin_unit();
 }
 
 // Of the first estimate, as far as this process knows. What an exact event's samples say of their data is none.

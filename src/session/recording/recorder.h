@@ -71,7 +71,7 @@ class Recorder final : public engine::Observer, public Progress {
   void send_counts(RecordedThread& thread, bool final);
   void send_what_is_known(RecordedThread& thread, std::uint64_t every_ns);
   RecordedThread* find(const engine::ThreadIdentity& who);
-  void end_phase();
+  void end_phase(const RecordedThread& thread, std::uint64_t ip);
   bool sure_enough();
   void write(Ran ran, std::span<const arch::PathCount> counts);
   void write_sharing(const engine::ThreadIdentity& last);

@@ -38,6 +38,8 @@ class UnitClock {
   /// As UnitSchedule has them.
   bool asks_how_sure() const { return schedule_.asks_how_sure(); }
   void set_sure(bool sure) { schedule_.set_sure(sure); }
+  /// As UnitSchedule has it.
+  void looked_at_code(arch::CodeAge age) { schedule_.looked_at_code(age); }
   /// A unit or a piece of what is complete is over, in which threads waited so.
   /// alone  there is one thread
   void ended(const CompletePart::Waits& waits, bool alone);

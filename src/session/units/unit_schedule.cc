@@ -23,7 +23,10 @@ UnitSchedule::UnitSchedule(const UnitOptions& options)
 UnitSchedule::Stretch UnitSchedule::next() {
   const Stretch stretch = following();
   reported_ += stretch.instructions;
-  if (stretch.phase != Phase::FastForward && !stretch.complete) modelled_ += stretch.instructions;
+  if (stretch.phase != Phase::FastForward && !stretch.complete) {
+    modelled_ += stretch.instructions;
+    if (is_dense()) modelled_of_new_code_ += stretch.instructions;
+  }
   return stretch;
 }
 
@@ -39,7 +42,12 @@ UnitSchedule::Stretch UnitSchedule::following() {
     return {Phase::Unit, piece, true};
   }
   if (!std::exchange(placed_, true)) place_unit();
-  if (const std::uint64_t skipped = std::exchange(to_warm_up_, 0); skipped != 0) return {Phase::FastForward, skipped};
+  if (to_warm_up_ != 0) {
+    const std::uint64_t skipped = std::min(to_warm_up_, std::max(kPiece, reported_ / kPiecesOfRun));
+    to_warm_up_ -= skipped;
+    rest_of_last_ -= static_cast<std::int64_t>(skipped);
+    return {Phase::FastForward, skipped};
+  }
   if (const std::uint64_t warmed = std::exchange(warm_up_, 0); warmed != 0) return {Phase::WarmUp, warmed};
   placed_ = false;
   ++units_;
@@ -48,7 +56,11 @@ UnitSchedule::Stretch UnitSchedule::following() {
 }
 
 void UnitSchedule::place_unit() {
-  if (has_fewest() || (may_shorten() && trend_ == Trend::Shorter)) follow_trend();
+  if (is_dense())
+    grow_again();
+  else if (has_fewest() || (may_shorten() && trend_ == Trend::Shorter))
+    follow_trend();
+  rest_of_last_ = rest_;
   const auto place = static_cast<std::int64_t>(splitmix64(random_) % period_);
   const std::int64_t before = std::max<std::int64_t>(rest_ + place, 0);
   rest_ += static_cast<std::int64_t>(period_) - static_cast<std::int64_t>(options_.unit) - before;
@@ -66,10 +78,37 @@ void UnitSchedule::follow_trend() {
   if (period_ != before) units_of_period_ = 0;
 }
 
+void UnitSchedule::looked_at_code(arch::CodeAge age) {
+  constexpr std::uint64_t kRare = 16, kWorthIt = 4, kOneIn = 100;  // chosen
+  if (to_warm_up_ == 0) return;                                    // the place of a unit decides that we are here
+  ++looks_;
+  if (age == arch::CodeAge::Old || (age == arch::CodeAge::New && rest_of_last_ <= 0)) return;
+  const bool rare = kRare * looks_at_new_code_++ <= looks_;
+  const std::uint64_t most =
+      std::min((options_.modelled_at_first + reported_ / options_.modelled_one_in) / 4, reported_ / kOneIn);
+  if (!rare || options_.budget != 0 || period_ < kWorthIt * options_.first_period ||
+      modelled_of_new_code_ * images_ > most)
+    return;
+  period_of_old_code_ = std::max(period_of_old_code_, period_);
+  period_ = options_.first_period;
+  units_of_period_ = 0;
+  begin_periods();
+  rest_ = static_cast<std::int64_t>(options_.warm_up);  // a unit so near would be on its way, and not be asked
+}
+
+void UnitSchedule::grow_again() {
+  constexpr std::uint64_t kOfEachLength = 2;  // chosen
+  if (units_of_period_ < kOfEachLength) return;
+  units_of_period_ = 0;
+  period_ *= 2;
+  if (period_ >= period_of_old_code_) period_of_old_code_ = 0;
+}
+
 void UnitSchedule::branch(std::uint64_t images) {
   std::uint64_t salt = images;
   random_ ^= splitmix64(salt);
   complete_ = 0;
+  images_ = images;
   constexpr std::uint64_t kMostAtFirstPeriod = 8;  // chosen: they take some five units, which are 0.5 s of CPU time
   const std::uint64_t before = period_;
   while (period_ * kMostAtFirstPeriod < options_.first_period * images && 2 * period_ <= options_.longest_period)
@@ -81,7 +120,7 @@ void UnitSchedule::branch(std::uint64_t images) {
 void UnitSchedule::begin_periods() {
   to_warm_up_ = warm_up_ = 0;
   placed_ = false;
-  rest_ = 0;
+  rest_ = rest_of_last_ = 0;
 }
 
 }  // namespace zs::session

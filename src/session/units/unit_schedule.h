@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "arch/core_feed.h"
 #include "engine/observer.h"
 
 namespace zs::session {
@@ -59,6 +60,11 @@ class UnitSchedule {
     const bool enough = !options_.insists && is_costly();
     trend_ = sure || enough ? Trend::Longer : Trend::Shorter;
   }
+  /// Where a piece of what is skipped ends. Code that no unit and no warm-up of a period before has met may be over
+  /// before the period is: so periods begin anew, short ones, which soon grow to what they were. Those so far keep what
+  /// they brought: each place of them was as likely to be in a unit as it says. That holds because this period's own
+  /// unit does not decide it. Where much of the code is new, it says nothing.
+  void looked_at_code(arch::CodeAge age);
   /// What comes next is modelled whole.
   void go_on_complete() { complete_ = kCompleteAgain; }
   /// What is complete is told in pieces as long as a unit, or in one.
@@ -85,6 +91,9 @@ class UnitSchedule {
   bool is_costly() const { return modelled_ > options_.modelled_at_first + reported_ / options_.modelled_one_in; }
   static constexpr std::uint64_t kCompleteAgain = 2'000'000;  // chosen: longer than what is of the moment
 
+  static constexpr std::uint64_t kPiece = 500'000, kPiecesOfRun = 4'000;  // what is skipped, at least, and at most
+  bool is_dense() const { return period_of_old_code_ != 0; }
+  void grow_again();
   Stretch following();
   void begin_periods();
   void follow_trend();
@@ -96,10 +105,15 @@ class UnitSchedule {
   std::uint64_t units_ = 0, units_of_period_ = 0;
   std::uint64_t complete_;  // to come, whatever periods would have
   bool pieces_ = true;
-  std::int64_t rest_ = 0;  // of the period, behind its unit; below zero: that reaches into the next
-  bool placed_ = false;    // a unit, which comes behind
+  std::int64_t rest_ = 0;          // of the period, behind its unit; below zero: that reaches into the next
+  std::int64_t rest_of_last_ = 0;  // of the period of the last unit, from here
+  bool placed_ = false;            // a unit, which comes behind
   std::uint64_t to_warm_up_ = 0, warm_up_ = 0;
   std::uint64_t reported_ = 0, modelled_ = 0;  // instructions
+  std::uint64_t period_of_old_code_ = 0;       // to which periods grow again; 0: they have
+  std::uint64_t modelled_of_new_code_ = 0;     // instructions, meanwhile
+  std::uint64_t looks_ = 0, looks_at_new_code_ = 0;
+  std::uint64_t images_ = 1;
   Trend trend_ = Trend::Longer;
 };
 

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <random>
 #include <set>
 #include <utility>
 #include <vector>
@@ -244,6 +246,77 @@ TEST(UnitSchedule, NoMoreIsModelledThanAPartOfTheRunUnlessThatIsInsistedOn) {
   EXPECT_LT(modelled(10'000'000), 20'000 + 1.2 * 10'000'000 / 100);
   options.insists = true;
   EXPECT_GT(modelled(10'000'000), 10'000'000 / 10);
+}
+
+TEST(UnitSchedule, WhereTheRunComesToNewCodePeriodsBeginAnewAndGrowAgain) {
+  constexpr std::uint64_t kSkipped = 500'000;
+  UnitOptions options{.fewest_units = 3, .longest_period = 12'800'000, .fewest_periods = 0};
+  const auto weights = [](UnitSchedule& schedule, std::size_t units) {
+    std::vector<std::uint64_t> found;
+    while (found.size() < units) {
+      if (schedule.next().phase == Phase::Unit) found.push_back(schedule.weight());
+    }
+    return found;
+  };
+  const auto look = [](UnitSchedule& schedule, arch::CodeAge age) {
+    while (schedule.next().instructions != kSkipped) continue;
+    schedule.looked_at_code(age);
+  };
+  UnitSchedule schedule(options);
+  EXPECT_EQ(weights(schedule, 25).back(), 256U);
+  look(schedule, arch::CodeAge::Old);
+  EXPECT_THAT(weights(schedule, 2), Each(256));
+  look(schedule, arch::CodeAge::Unknown);
+  EXPECT_THAT(weights(schedule, 14), ElementsAre(4, 4, 8, 8, 16, 16, 32, 32, 64, 64, 128, 128, 256, 256));
+  look(schedule, arch::CodeAge::Unknown);
+  EXPECT_THAT(weights(schedule, 2), Each(256)) << "much of the code is new";
+  options.budget = 300;
+  UnitSchedule timed(options);
+  EXPECT_EQ(weights(timed, 25).back(), 256U);
+  look(timed, arch::CodeAge::Unknown);
+  EXPECT_THAT(weights(timed, 2), Each(256));
+}
+
+TEST(UnitSchedule, AShortLatePartOfNewCodeIsMetAndCountsForAsMuchAsItIs) {
+  constexpr std::uint64_t kWhole = 120'000'000;
+  constexpr std::size_t kRuns = 4000;
+  std::mt19937_64 random(std::random_device{}());
+  std::size_t unmet = 0, unmet_else = 0;
+  double sum = 0, squares = 0;
+  for (std::size_t run = 0; run < kRuns; ++run) {
+    const std::uint64_t first = 60'000'000 + random() % 50'000'000, last = first + 3'000'000;
+    const auto share = [&](bool looks) {
+      UnitSchedule schedule({.complete = 10'000'000, .seed = run});
+      double stands_for = 0;
+      auto age = arch::CodeAge::Unknown;
+      Phase before = Phase::FastForward;
+      for (std::uint64_t at = 0; at < kWhole;) {
+        const UnitSchedule::Stretch stretch = schedule.next();
+        const std::uint64_t end = at + stretch.instructions;
+        const double inside = static_cast<double>(std::min(end, last)) - static_cast<double>(std::max(at, first));
+        if (before == Phase::FastForward && stretch.phase != before && age == arch::CodeAge::New)
+          age = arch::CodeAge::Old;
+        if (stretch.phase != Phase::FastForward && inside > 0 && age == arch::CodeAge::Unknown)
+          age = arch::CodeAge::New;
+        before = stretch.phase;
+        if (stretch.phase == Phase::Unit && inside > 0) stands_for += inside * static_cast<double>(schedule.weight());
+        if (stretch.phase == Phase::FastForward && looks)
+          schedule.looked_at_code(end >= first && end < last ? age : arch::CodeAge::Old);
+        at = end;
+        schedule.set_sure(true);
+      }
+      return stands_for / static_cast<double>(last - first);
+    };
+    const double one = share(true);
+    sum += one;
+    squares += one * one;
+    unmet += one == 0 ? 1 : 0;
+    unmet_else += share(false) == 0 ? 1 : 0;
+  }
+  const double mean = sum / kRuns, deviation = std::sqrt(squares / kRuns - mean * mean);
+  EXPECT_NEAR(mean, 1, 4 * deviation / std::sqrt(kRuns));
+  EXPECT_LT(unmet, kRuns / 50);
+  EXPECT_GT(unmet_else, kRuns / 5) << "the test tells the difference";
 }
 
 TEST(UnitSchedule, WhatIsCompleteComesFirstAndNotInABranch) {

@@ -125,6 +125,11 @@ void CodeBook::describe(std::uint32_t path, const arch::PathDescription& descrip
   const std::uint32_t number = path_of(description, upper);
   numbered_[path] = {.path = number, .addresses = addresses_of(description), .upper = upper};
   upper_.any_leaves |= upper.filled;
+  for (std::uint64_t known = ~std::uint64_t{0}; const arch::PathInstruction& insn : description.instructions) {
+    const std::uint64_t line = insn.pc / kLineBytes;
+    if (std::exchange(known, line) == line) continue;
+    if (std::uint32_t& since = described_.lines[line]; since == 0) since = described_.stretch;
+  }
 }
 
 /// What is kept are blocks, in which nothing changes but the numbers of their instructions.
@@ -266,7 +271,7 @@ const SimpleBlock* CodeBook::simplified(const Plan& plan) {
     const bool whole = !segment.continues && segment.ends && !segment.serialises;
     if (!whole || segment.kind == BranchKind::Far) return nullptr;
     if (is_indirect(segment.kind) && !last) return nullptr;
-    const std::uint64_t first_line = firsts_[simple_.size()] >> kLineBits,
+    const std::uint64_t first_line = plan_.firsts[simple_.size()] >> kLineBits,
                         last_line = (segment.next() - 1) >> kLineBits;
     if (last_line - first_line >= SimpleBlock::kMostLines) return nullptr;
     SimpleBlock& block = simple_.emplace_back();
@@ -294,9 +299,9 @@ const SimpleBlock* CodeBook::simplified(const Plan& plan) {
 
 const Plan* CodeBook::make(const Path& path, const KnownBlock* open) {
   Plan plan;
-  segments_.clear();
-  firsts_.clear();
-  steps_.clear();
+  plan_.segments.clear();
+  plan_.firsts.clear();
+  plan_.steps.clear();
   words_.clear();             // of the block under way
   std::uint64_t first = 0;    // where it begins
   unsigned instructions = 0;  // of it
@@ -327,12 +332,14 @@ const Plan* CodeBook::make(const Path& path, const KnownBlock* open) {
   const auto fetch = [&](std::uint64_t linear, bool always) {
     if (!always && linear >> kLineBits == line) return;
     line = linear >> kLineBits;
-    steps_.push_back({.kind = StepKind::Fetch, .instruction = static_cast<std::uint8_t>(instructions), .at = linear});
+    plan_.steps.push_back(
+        {.kind = StepKind::Fetch, .instruction = static_cast<std::uint8_t>(instructions), .at = linear});
   };
   for (bool begins = true, last = false; !last; begins = false) {
     if (!begins) now.read();
     last = now.done();
-    if (!segments_.empty() && instructions == 0 && is_indirect(segments_.back().kind)) segments_.back().target = now.pc;
+    if (!plan_.segments.empty() && instructions == 0 && is_indirect(plan_.segments.back().kind))
+      plan_.segments.back().target = now.pc;
     const std::uint32_t code = text_.code(now.number);
     const InstructionShape& shape = text_.shape(code);
     fetch(now.pc, begins);
@@ -343,7 +350,7 @@ const Plan* CodeBook::make(const Path& path, const KnownBlock* open) {
     for (std::size_t access = 0; access < accesses.size(); ++access) {
       const CodeText::Access& told = accesses[access];
       if (told.kind == AccessKind::Store && access != 0 && accesses[access - 1].kind == AccessKind::LockedLoad) {
-        steps_.back().with_next = true;  // one access with it
+        plan_.steps.back().with_next = true;  // one access with it
         continue;
       }
       const bool paired = told.form == arch::AccessForm::Repeated && access + 1 < accesses.size();
@@ -355,20 +362,21 @@ const Plan* CodeBook::make(const Path& path, const KnownBlock* open) {
       const bool with_last = one && (told.kind == AccessKind::Load
                                          ? loads_before++ >= retired_of(shape.loads)
                                          : told.kind == AccessKind::Store && written++ >= retired_of(shape.stores));
-      steps_.push_back({.kind = with_last                                          ? StepKind::Other
-                                : one && told.kind == AccessKind::Load && has_lane ? StepKind::Load
-                                : one && told.kind == AccessKind::Store            ? StepKind::Store
-                                                                                   : StepKind::Other,
-                        .access = told.kind,
-                        .form = told.form,
-                        .instruction = number,
-                        .load = static_cast<std::uint8_t>(lane),
-                        .store = static_cast<std::uint8_t>(shape.stores != 0 && !reads(told.kind) ? stores : kNoLane),
-                        .with_next = paired,
-                        .with_last = with_last,
-                        .bytes = told.bytes,
-                        .place = shape.place,
-                        .at = now.pc});
+      plan_.steps.push_back(
+          {.kind = with_last                                          ? StepKind::Other
+                   : one && told.kind == AccessKind::Load && has_lane ? StepKind::Load
+                   : one && told.kind == AccessKind::Store            ? StepKind::Store
+                                                                      : StepKind::Other,
+           .access = told.kind,
+           .form = told.form,
+           .instruction = number,
+           .load = static_cast<std::uint8_t>(lane),
+           .store = static_cast<std::uint8_t>(shape.stores != 0 && !reads(told.kind) ? stores : kNoLane),
+           .with_next = paired,
+           .with_last = with_last,
+           .bytes = told.bytes,
+           .place = shape.place,
+           .at = now.pc});
     }
     loads += shape.loads;
     branches += shape.branch != BranchKind::None ? 1 : 0;
@@ -384,7 +392,7 @@ const Plan* CodeBook::make(const Path& path, const KnownBlock* open) {
     if (ends || last) {
       KnownBlock& known = block(words_);
       segment.timing = &timing_of(known, ends && now.taken);
-      segment.steps_end = static_cast<std::uint32_t>(steps_.size());
+      segment.steps_end = static_cast<std::uint32_t>(plan_.steps.size());
       segment.ends = ends;
       segment.instructions = known.instructions;
       if (ends) {
@@ -407,14 +415,14 @@ const Plan* CodeBook::make(const Path& path, const KnownBlock* open) {
         plan.after = &known;
         plan.under_way = {timing.slots(), timing.microcode_slots(), timing.uops(), timing.fused()};
       }
-      segments_.push_back(segment);
-      firsts_.push_back(first);
+      plan_.segments.push_back(segment);
+      plan_.firsts.push_back(first);
       segment = {};
     }
     now.leave(shape.length);
   }
-  plan.segments = arena_.keep(std::span<const Segment>(segments_));
-  plan.steps = arena_.keep(std::span<const Step>(steps_));
+  plan.segments = arena_.keep(std::span<const Segment>(plan_.segments));
+  plan.steps = arena_.keep(std::span<const Step>(plan_.steps));
   return arena_.keep(std::span<const Plan>(&plan, 1)).data();
 }
 

@@ -174,6 +174,14 @@ class CodeBook {
   std::size_t paths() const { return numbered_.size(); }  // all numbers are below
   bool knows(std::uint32_t path) const { return path < numbered_.size() && numbered_[path].path != kUnknown; }
 
+  // As arch::CoreFeed has them.
+  void skipped() { ++described_.stretch; }
+  arch::CodeAge age_of_code(std::uint64_t pc) const {
+    const std::uint32_t* const since = described_.lines.find(pc / kLineBytes);
+    if (since == nullptr) return arch::CodeAge::Unknown;
+    return *since == described_.stretch ? arch::CodeAge::New : arch::CodeAge::Old;
+  }
+
   /// What a run of the path has to do with upper halves of vector registers (InstructionShape).
   struct UpperUse {
     bool merges : 1 = false;   // where they are in use before it, it takes another plan
@@ -264,6 +272,10 @@ class CodeBook {
   std::vector<std::unique_ptr<KnownBlock>> blocks_;  // by id
   HashIndex blocks_by_;
   std::vector<std::uint32_t> free_ids_;  // that no block has any more
+  struct {
+    std::uint32_t stretch = 1;     // between calls of skipped()
+    FlatMap<std::uint32_t> lines;  // of code, address / kLineBytes: in which stretch they first were; they stay
+  } described_;
   std::size_t block_bytes_ = 0;
   std::uint64_t forgotten_ = 0;
   struct {
@@ -274,9 +286,11 @@ class CodeBook {
   std::vector<std::uint32_t> words_;
   std::vector<arch::AddressTerm> terms_;
   std::vector<PlacedInstruction> placed_;
-  std::vector<Segment> segments_;
-  std::vector<std::uint64_t> firsts_;  // where the block of each segment begins
-  std::vector<Step> steps_;
+  struct {
+    std::vector<Segment> segments;
+    std::vector<std::uint64_t> firsts;  // where the block of each segment begins
+    std::vector<Step> steps;
+  } plan_;
   std::vector<SimpleBlock> simple_;
 };
 

@@ -53,6 +53,7 @@ class ThreadReplay final : public arch::CoreFeed, public CodeSimulator {
 
   void describe(std::uint32_t path, const arch::PathDescription& description) override;
   void forget_paths() override;
+  arch::CodeAge age_of_code(std::uint64_t pc) const override { return book_.age_of_code(pc); }
   std::size_t path_bytes() const override { return book_.bytes(); }
 
   void run(std::span<const arch::PathRun> runs, const arch::SlotValues& values) override;
@@ -93,7 +94,10 @@ class ThreadReplay final : public arch::CoreFeed, public CodeSimulator {
     return zs::uarch::most_per_instruction(signal, model_.timing.issue_width);
   }
   void accessed(std::span<const std::uint64_t> lines) override;
-  void skipped(bool sampled) override { memory_.skipped(sampled); }
+  void skipped(bool sampled) override {
+    book_.skipped();
+    memory_.skipped(sampled);
+  }
   std::vector<std::uint64_t> beyond_l2() override { return memory_.beyond_l2(); }
   void unmapped(std::uint64_t first, std::uint64_t last) override;
   void large_pages(std::uint64_t first, std::uint64_t last, bool wanted) override;

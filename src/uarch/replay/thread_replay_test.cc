@@ -78,6 +78,20 @@ class ThreadReplayTest : public testing::Test {
   std::vector<std::unique_ptr<ThreadReplay>> players_;
 };
 
+TEST_F(ThreadReplayTest, CodeIsNewUntilSomethingIsSkippedAndKnownForGood) {
+  using enum arch::CodeAge;
+  make(kRoom, 2);
+  EXPECT_EQ(simulator().age_of_code(kernels::kCode), Unknown);
+  describe(0, kLoadAndJump);
+  EXPECT_EQ(simulator(1).age_of_code(kernels::kCode | 63), New) << "of any byte of its line, and to any thread";
+  simulator().skipped(false);
+  describe(0, kLoadAndJump);
+  EXPECT_EQ(simulator().age_of_code(kernels::kCode), Old);
+  simulator().forget_paths();
+  EXPECT_EQ(simulator().age_of_code(kernels::kCode), Old);
+  EXPECT_EQ(simulator().age_of_code(kernels::kCode + 64), Unknown);
+}
+
 // Step by step are replayed: the first run of a path, of which nothing is known before, and the last of each batch,
 // because somebody may ask what became of its instruction.
 
