@@ -190,7 +190,9 @@ void Recorder::end_phase(const RecordedThread& thread, std::uint64_t ip) {
     for (const auto& [tid, each] : threads_) each->end_unit();
     if (parts_.units->asks_how_sure()) parts_.units->set_sure(sure_enough());
   }
-  if (parts_.units->phase() == engine::Phase::FastForward && thread.core() != nullptr)
+  // In a placement the core knows the code elsewhere.
+  const bool can_look = thread.core() != nullptr && parts_.config.placement == 0;
+  if (can_look && parts_.units->phase() == engine::Phase::FastForward)
     parts_.units->looked_at_code(thread.core()->age_of_code(ip));
   parts_.units->advance();
   for (const auto& [tid, each] : threads_) each->begin_unit();
