@@ -59,7 +59,8 @@ std::string changed_functions_text(const std::vector<Change>& functions, double 
   for (const Change& one : functions) largest = std::max(largest, std::abs(one.difference()));
   for (const Change& one : functions) {
     if (one.difference() == 0) continue;
-    const bool small = std::abs(one.difference()) < kLeastShare * largest;
+    // The first is what was changed, however little it counts itself.
+    const bool small = &one != &functions.front() && std::abs(one.difference()) < kLeastShare * largest;
     if (shown == kMostShown || small) {
       ++others;
       rest += one.difference();

@@ -21,11 +21,11 @@ using report::EventChange;
 using report::Json;
 
 /// What has a part of the difference large enough to be shown, in the order that was asked for.
-std::vector<const Change*> shown_of(const std::vector<Change>& all, double whole, const DiffStyle& style) {
+std::vector<const Change*> shown_of(const std::vector<Change>& all, double whole, const DiffStyle& style, bool keep) {
   std::vector<const Change*> shown;
   for (const Change& one : all) {
     const bool small = whole != 0 && std::abs(one.difference() / whole) * 100 < style.least_percent;
-    if (one.difference() != 0 && !small) shown.push_back(&one);
+    if (one.difference() != 0 && (!small || (keep && &one == &all.front()))) shown.push_back(&one);
   }
   if (style.by_a) std::ranges::stable_sort(shown, std::greater<>(), [](const Change* one) { return one->value_a(); });
   return shown;
@@ -79,10 +79,10 @@ std::vector<Cells> rows_of(const EventChange& event, const DiffStyle& style) {
                     (change.same_code ? ", same code" : ""));
     rows.push_back(std::move(cells));
   };
-  for (const Change* const function : shown_of(event.functions, whole, style)) {
+  for (const Change* const function : shown_of(event.functions, whole, style, style.keeps_first)) {
     add(*function, "");
     if (!style.lines) continue;
-    for (const Change* const line : shown_of(function->lines, whole, style)) add(*line, "  ");
+    for (const Change* const line : shown_of(function->lines, whole, style, false)) add(*line, "  ");
   }
   if (rows.empty()) return rows;
   Cells heads{"A", "B", style.ratio ? "B/A" : "delta"};
@@ -164,7 +164,7 @@ std::string diff_json(const CountsFile& a, const CountsFile& b, const std::vecto
     one["class-a"] = event.class_a.empty() ? Json() : Json(event.class_a);
     one["class-b"] = event.class_b.empty() ? Json() : Json(event.class_b);
     one["functions"] = Json::array();
-    for (const Change* const function : shown_of(event.functions, whole, style))
+    for (const Change* const function : shown_of(event.functions, whole, style, style.keeps_first))
       one["functions"].push_back(change_json(*function, whole));
     json["events"].push_back(one);
   }

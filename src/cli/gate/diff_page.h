@@ -16,7 +16,8 @@ struct DiffStyle {
   bool ratio = false;        // B by A in place of the difference
   bool by_a = false;         // by what A has, not by the difference
   bool lines = true;         // of functions
-  double least_percent = 0;  // of the whole difference; what has less is left out
+  double least_percent = 0;  // of the whole difference; what has less is left out, but for
+  bool keeps_first = false;  // the first function, which is what was changed
   std::size_t width = 0;     // 0: any
 };
 

@@ -69,6 +69,7 @@ Result<DiffStyle> style_of(const DiffOptions& options) {
   const auto limit = parse_percent_limit(options.percent_limit);
   if (!limit) return limit.error();
   style.least_percent = options.percent_limit.empty() && options.format != "json" ? 0.1 : *limit;
+  style.keeps_first = options.percent_limit.empty();
   style.width = page_width(options.width);
   return style;
 }

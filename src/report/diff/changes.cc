@@ -13,7 +13,10 @@ constexpr std::array<std::string_view, 7> kSuffixes = {"part", "isra",     "cons
 
 /// Causes first: a function of the same code has another count because others call it otherwise.
 void sort_by_difference(std::vector<Change>& changes) {
-  const auto rank = [](const Change& one) { return std::pair(!one.same_code, std::abs(one.difference())); };
+  const auto rank = [](const Change& one) {
+    const bool was_changed = !one.same_code && one.name != kOtherFunctions && one.difference() != 0;
+    return std::pair(was_changed, std::abs(one.difference()));
+  };
   std::ranges::stable_sort(changes, std::greater<>(), rank);
 }
 
