@@ -4,7 +4,7 @@ import struct
 import subprocess
 
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/", "LC_ALL": "C"}
-MMAP2, AUX, AUXTRACE, COMPRESSED = 10, 11, 71, 81
+FORK, MMAP2, AUX, AUXTRACE, COMPRESSED = 7, 10, 11, 71, 81
 
 
 def run(*words, folder=None, status=0, environment=None):
