@@ -1,5 +1,7 @@
 #include "engine/dispatcher.h"
 
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -14,7 +16,9 @@
 #include "engine/memory/copy_code.h"
 #include "engine/memory/guest_access.h"
 #include "engine/memory/store_key.h"
+#include "engine/raw_syscall.h"
 #include "engine/segment_bases.h"
+#include "engine/tried_instructions.h"
 
 namespace zs::engine {
 
@@ -29,6 +33,17 @@ std::uint64_t taken(std::uint64_t& times, std::uint64_t at) {
 bool can_be_read(std::uint64_t address) {
   std::uint8_t byte;
   return zs_copy_code(&byte, address, 1) == 1;
+}
+
+// Under some hypervisors PR_SET_TSC makes no difference.
+bool rdtsc_can_fault() {
+  static const bool can = [] {
+    raw_syscall(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+    const bool runs = zs_runs_rdtsc();
+    raw_syscall(SYS_prctl, PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);
+    return !runs;
+  }();
+  return can;
 }
 
 }  // namespace
@@ -380,7 +395,7 @@ std::uint64_t Dispatcher::choose(std::uint32_t link_from) {
 bool Dispatcher::fault_at_rdtsc() {
   const std::uint64_t pc = run_.thread->pc;
   const std::optional<Insn> insn = isa::decode(pc, kernel_.code.fetch(pc), run_.config.processor());
-  if (!insn || !isa::is_rdtsc_or_rdtscp(*insn)) return false;
+  if (!insn || !isa::is_rdtsc_or_rdtscp(*insn) || !rdtsc_can_fault()) return false;
   kernel_.signals.raise_fault(SIGSEGV, SI_KERNEL, 0, 13);
   return true;
 }

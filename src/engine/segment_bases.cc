@@ -8,6 +8,7 @@
 #include "base/auxiliary_vector.h"
 #include "engine/isa_names.h"
 #include "engine/raw_syscall.h"
+#include "engine/tried_instructions.h"
 
 namespace zs::engine {
 namespace {

@@ -9,12 +9,6 @@
 
 namespace zs::engine {
 
-extern "C" {
-/// Tries RDGSBASE. returns whether it is an instruction here; needs the engine's signal handlers
-bool zs_runs_rdgsbase();
-extern const char zs_runs_rdgsbase_fault, zs_runs_rdgsbase_end;
-}
-
 /// Whether RDFSBASE, RDGSBASE, WRFSBASE and WRGSBASE execute in a program here: CR4.FSGSBASE. AT_HWCAP2 says whether
 /// the kernel keeps what they write; under some hypervisors it does not, and they execute all the same.
 bool base_instructions_execute();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <iterator>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "engine/kernel/threads/syscall_window.h"
 #include "engine/memory/guest_access.h"
 #include "engine/memory/real_maps.h"
+#include "engine/tried_instructions.h"
 
 namespace zs::engine {
 namespace {
@@ -50,6 +52,11 @@ long number_behind_interrupt(std::uint32_t number) {
   return found != std::end(kInterrupts) ? found->native : kRefusedInterrupt;
 }
 
+bool kernel_answers_interrupts() {
+  static const bool answers = zs_runs_int80();
+  return answers;
+}
+
 // The kernel keeps them for the thread, whichever instruction asks for that.
 long call_about_segment(const GuestMemory& memory, long number, long descriptor) {
   if (memory.map.is_tools(static_cast<std::uint64_t>(descriptor))) return -EFAULT;
@@ -78,6 +85,12 @@ void SystemCalls::handle(const Exit& exit) {
   Accountant& accountant = kernel_.accountant;
   Thread& thread = *run.thread;
   const bool interrupts = exit.kind == ExitKind::Interrupt;
+  if (interrupts && !kernel_answers_interrupts()) {
+    constexpr std::uint64_t kGeneralProtection = 13, kGateOfInt80 = 0x402;  // SDM vol. 3A, "Error Code"
+    thread.pc = exit.pc;
+    thread.step.active = thread.step_traps = false;
+    return kernel_.signals.raise_fault(SIGSEGV, SI_KERNEL, 0, kGeneralProtection, kGateOfInt80);
+  }
   const auto asked = static_cast<long>(run.gpr(kRax));
   const long number = interrupts ? number_behind_interrupt(static_cast<std::uint32_t>(asked)) : asked;
   const bool holds = call_of(number).has(kEndsImage);

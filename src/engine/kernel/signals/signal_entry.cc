@@ -11,7 +11,7 @@
 #include "engine/kernel/threads/thread_stacks.h"
 #include "engine/memory/copy_code.h"
 #include "engine/raw_syscall.h"
-#include "engine/segment_bases.h"
+#include "engine/tried_instructions.h"
 
 namespace zs::engine {
 
@@ -48,8 +48,14 @@ bool is_request(int signal, const siginfo_t& info) { return signal == SIGTRAP &&
 
 /// Where a thread goes on that has faulted at `pc` in what the engine only tries; 0: it was in nothing of the kind.
 std::uint64_t behind_try(std::uint64_t pc) {
-  if (pc == reinterpret_cast<std::uint64_t>(&zs_runs_rdgsbase_fault))
-    return reinterpret_cast<std::uint64_t>(&zs_runs_rdgsbase_end);
+  static constexpr struct {
+    const char *fault, *end;
+  } kTries[] = {{&zs_runs_rdgsbase_fault, &zs_runs_rdgsbase_end},
+                {&zs_runs_rdtsc_fault, &zs_runs_rdtsc_end},
+                {&zs_runs_int80_fault, &zs_runs_int80_end}};
+  for (const auto& tried : kTries) {
+    if (pc == reinterpret_cast<std::uint64_t>(tried.fault)) return reinterpret_cast<std::uint64_t>(tried.end);
+  }
   return behind_copy_of_code(pc);
 }
 
