@@ -4,7 +4,8 @@ How many instructions a program's libc takes to start depends on its version and
 """
 import re
 
-NUMBER = re.compile(r"(?<![-\w.,])\d[\d,]*(?:\.\d+)?(?![\w.,])")
+# A sign belongs to it where it begins a word.
+NUMBER = re.compile(r"(?:(?<![^\s(])[-+]|(?<![-+\w.,]))\d[\d,]*(?:\.\d+)?(?![\w.,])")
 # A cell for each 5 % of something, and what they are, the most first; of nearly as much the order is chance.
 BAR = re.compile(r"\|[\w ]{10,}\|([^;]*)")
 # One as long as the number before it says: an eighth of a cell turns on what is behind that number's last digit.
@@ -24,7 +25,7 @@ def alike(shown, now, points=1.5):
         (a, share), (b, _) = a, b
         if a == b:
             return True
-        small = len(a) < 3 and "." not in a and not share
+        small = len(a.lstrip("-+")) < 3 and "." not in a and not share
         a, b = (float(x.replace(",", "")) for x in (a, b))
         return not small and abs(a - b) <= max(0.03 * max(abs(a), abs(b)), points)
     shown, now = (BAR.sub(lambda bar: " ".join(sorted(bar[1].split(", "), key=str.split)), line) for line in (shown, now))
