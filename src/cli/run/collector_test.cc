@@ -76,10 +76,11 @@ struct Played {
     session::RecordingConfig config;
     config.events.resize(1);
     int pair[2];
-    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
     testing::internal::CaptureStderr();
     {
       OwnSignals signals;
+      // Behind the signals, as in launch(): their process begins with whatever is open, and closes that in its own time.
+      EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
       const pid_t pid = fork();
       if (pid == 0) {
         signals.restore();
