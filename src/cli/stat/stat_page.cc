@@ -263,6 +263,7 @@ std::string metric_json(const Row& row, const StatMetric& metric) {
          ", \"metric-unit\" : " + json_text(metric_unit(metric)) +
          ", \"metric-class\" : " + json_text(name_of(class_of(row.units(), metric.value_class))) +
          (value.half_width ? ", \"metric-half-width\" : " + metric_number(metric, *value.half_width) : "") +
+         (value.has_number() ? "" : ", \"metric-too-few\" : " + json_text(value.too_few)) +
          (metric.lacks.empty() ? "" : ", \"metric-lacks\" : " + json_text(metric.lacks));
 }
 

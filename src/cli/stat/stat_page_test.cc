@@ -315,7 +315,7 @@ TEST(StatPage, AnEstimateHasItsIntervalAndARareOneNoNumber) {
         64,000,000      instructions                                                                           # exact
         64,000,000      cycles                           #     1.000  insn per cycle  ( +- 3.7 % )             # estimated ( +- 3.7 % ), 1.0 % in detail
            640,000      misses                           #     1.00%  of all instructions  ( +- 0.11 points )  # estimated ( +- 11 % ), 1.0 % in detail
-           too few      rare                                                                                   # estimated: seen 12 times, 1.0 % in detail
+           too few      rare                                                                                   # estimated: below 2,095, 1.0 % in detail
 )"));
 }
 
@@ -374,7 +374,7 @@ TEST(StatJson, HasTheIntervalOfAnEstimateAndHowMuchWasInDetail) {
                         R"("metric-half-width" : 0.036640, "class" : "estimated", "half-width" : 2344926.823262)"));
   EXPECT_THAT(json, testing::HasSubstr(R"(, "detail-percent" : 1.00})"));
   EXPECT_THAT(json, testing::HasSubstr(R"({"counter-value" : "<not counted>", "unit" : "", "event" : "rare")"));
-  EXPECT_THAT(json, testing::HasSubstr(R"("half-width" : null, "too-few" : "seen 12 times")"));
+  EXPECT_THAT(json, testing::HasSubstr(R"("half-width" : null, "too-few" : "below 2,095")"));
 }
 
 }  // namespace

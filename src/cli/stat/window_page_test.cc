@@ -82,7 +82,7 @@ class EstimatedRows : public testing::Test {
 TEST_F(EstimatedRows, HaveTheirIntervalsBehindThem) {
   EXPECT_EQ(row(WindowFormat::Page),
             "       1  sort-42                             0        1,000,000  1000000i              1,000,000"
-            "      1,000,000  +- 5.5 %               too few  seen 3 times\n");
+            "      1,000,000  +- 5.5 %               too few  below 102\n");
 }
 
 TEST_F(EstimatedRows, HaveHalfWidthsInColumnsOfTheirOwn) {
@@ -99,7 +99,7 @@ TEST_F(EstimatedRows, HaveThemBehindThoseOfPerf) {
 TEST_F(EstimatedRows, HaveThemAsKeys) {
   const std::string text = row(WindowFormat::Json);
   EXPECT_THAT(text, testing::HasSubstr(R"("class":"estimated","half-width":55022.)"));
-  EXPECT_THAT(text, testing::HasSubstr(R"("half-width":null,"too-few":"seen 3 times","detail-percent":16.0)"));
+  EXPECT_THAT(text, testing::HasSubstr(R"("half-width":null,"too-few":"below 102","detail-percent":16.0)"));
 }
 
 }  // namespace

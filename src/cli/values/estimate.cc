@@ -22,10 +22,10 @@ constexpr double kUnseen = 3.0;
 
 using Formula = std::function<double(const std::vector<double>& counts)>;
 
-/// How often the rarest event was seen that brings more than a little of `value`; nothing if none that does is rare.
-std::optional<double> rare(const Counted& counted, const std::vector<std::size_t>& columns, const Formula& formula,
+/// How often the rarest event was seen that brings more than a little of `value`; kFewest if none that does is rare.
+double rarest_seen(const Counted& counted, const std::vector<std::size_t>& columns, const Formula& formula,
                            double value) {
-  std::optional<double> rarest;
+  double rarest = kFewest;
   for (const std::size_t column : columns) {
     const auto& estimated = (*counted.columns)[column];
     const double seen = estimated ? counted.units->seen(estimated->place) : kFewest;
@@ -34,7 +34,7 @@ std::optional<double> rare(const Counted& counted, const std::vector<std::size_t
     without[column] = 0;
     const double brought = std::abs(value - formula(without));
     const bool little = value != 0 && brought < kLittle * std::abs(value);
-    if (!little) rarest = std::min(rarest.value_or(kFewest), seen);
+    if (!little) rarest = std::min(rarest, seen);
   }
   return rarest;
 }
@@ -81,6 +81,18 @@ double warm_up_part(const Counted& counted, const std::vector<std::size_t>& colu
   return part;
 }
 
+/// How far `value` may be off if units differ as much as the pieces of what was complete did. Errors of several columns go
+/// together, which only the units themselves can tell.
+double complete_part(const Counted& counted, const std::vector<std::size_t>& columns, const Formula& formula,
+                     double value) {
+  const auto is_estimated = [&](std::size_t column) { return (*counted.columns)[column].has_value(); };
+  if (std::ranges::count_if(columns, is_estimated) != 1) return 0;
+  const std::size_t column = *std::ranges::find_if(columns, is_estimated);
+  std::vector<double> off = counted.counts;
+  off[column] += counted.units->half_width_by_complete((*counted.columns)[column]->place) / counted.runs;
+  return std::abs(formula(off) - value);
+}
+
 std::string times(double count) { return count == 1 ? "once" : fmt::format("{:.0f} times", count); }
 
 /// "9,000" of a count, "0.012" of a rate.
@@ -107,19 +119,18 @@ Estimate estimate(Counted counted, const std::vector<std::size_t>& columns, cons
   with([&](std::size_t place) { return counted.units->total(place); });  // no group left out any more
   const double warm_up = warm_up_part(counted, columns, formula, found.value);
   const double rarity = rarity_part(counted, columns, formula, found.value);
-  const auto seen = share ? std::optional<double>() : rare(counted, columns, formula, found.value);
-  if (seen && *seen == 0 && columns.size() == 1) {
-    out.too_few = "below " + at_most(found.value + std::hypot(warm_up, rarity));
-  } else if (seen) {
-    out.too_few = *seen == 0 ? "never seen" : "seen " + times(*seen);
-  } else if (!found.known) {
+  const double seen = share ? kFewest : rarest_seen(counted, columns, formula, found.value);
+  const bool alone = columns.size() == 1, rare = seen < kFewest;
+  const double by_complete = complete_part(counted, columns, formula, found.value);
+  const double half = std::hypot(std::max(found.half_width, by_complete), warm_up, rarity);
+  if (!found.known && !(alone && seen == 0)) {
     out.too_few = counted.units->units() == 1 ? "one unit" : fmt::format("{} units", counted.units->units());
+  } else if (rare && !alone) {
+    out.too_few = seen == 0 ? "never seen" : "seen " + times(seen);
+  } else if (rare || (!share && half > std::abs(found.value))) {
+    out.too_few = "below " + at_most(found.value + half);
   } else {
-    const double half = std::hypot(found.half_width, warm_up, rarity);
-    if (!share && half > std::abs(found.value))
-      out.too_few = "below " + at_most(found.value + half);
-    else
-      out.half_width = half;
+    out.half_width = half;
   }
   return out;
 }
@@ -150,6 +161,7 @@ void put_metric(const StatMetric& metric, const Estimate& value, profile::ValueC
   line["metric-class"] = name_of(value_class);
   if (!metric.lacks.empty()) line["metric-lacks"] = metric.lacks;
   if (value.half_width) line["metric-half-width"] = scale * *value.half_width;
+  if (!value.has_number()) line["metric-too-few"] = value.too_few;
 }
 
 std::string end_of_columns(const StatMetric* metric, const Estimate& value, const CountColumns* ours,

@@ -12,6 +12,8 @@ namespace {
 
 /// Fewer say nothing of how far they differ. chosen
 constexpr std::size_t kFewestGroups = 4;
+/// The 97.5 % quantile of the normal distribution.
+constexpr double kNormal = 1.96;
 
 /// The 97.5 % quantile of Student's t with so many degrees of freedom. source: the usual table.
 double student_t(std::size_t freedom) {
@@ -48,7 +50,9 @@ void UnitSums::add_unit(std::uint64_t number, std::uint64_t weight, std::uint64_
   CHECK(events.size() == groups_.size(), events.size());
   const std::size_t group = number % kGroups;
   const auto factor = static_cast<double>(weight);
-  weights_[group] += factor * static_cast<double>(instructions);
+  const double of_unit = factor * static_cast<double>(instructions);
+  weights_[group] += of_unit;
+  weight_squares_ += of_unit * of_unit;
   for (std::size_t event = 0; event < events.size(); ++event) {
     groups_[event][group] += factor * static_cast<double>(events[event]);
     seen_[event] += static_cast<double>(events[event]);
@@ -59,7 +63,16 @@ void UnitSums::add_unit(std::uint64_t number, std::uint64_t weight, std::uint64_
 
 void UnitSums::add_complete(std::uint64_t instructions, std::span<const std::uint64_t> events) {
   CHECK(events.size() == groups_.size(), events.size());
-  for (std::size_t event = 0; event < events.size(); ++event) complete_[event] += static_cast<double>(events[event]);
+  constexpr std::uint64_t kStart = 2'000'000;  // chosen: of the loader, which is unlike what follows
+  const bool counts = complete_instructions_ >= kStart;
+  if (counts) pieces_ += static_cast<double>(instructions);
+  for (std::size_t event = 0; event < events.size(); ++event) {
+    const auto count = static_cast<double>(events[event]);
+    complete_[event] += count;
+    if (!counts) continue;
+    in_pieces_[event].events += count;
+    in_pieces_[event].squares += count * count / static_cast<double>(instructions);
+  }
   complete_instructions_ += instructions;
   in_detail_ += instructions;
 }
@@ -71,9 +84,13 @@ void UnitSums::add(const UnitSums& other) {
   complete_instructions_ += other.complete_instructions_;
   in_detail_ += other.in_detail_;
   units_ += other.units_;
+  weight_squares_ += other.weight_squares_;
+  pieces_ += other.pieces_;
   for (std::size_t group = 0; group < kGroups; ++group) weights_[group] += other.weights_[group];
   for (std::size_t event = 0; event < events(); ++event) {
     complete_[event] += other.complete_[event];
+    in_pieces_[event].events += other.in_pieces_[event].events;
+    in_pieces_[event].squares += other.in_pieces_[event].squares;
     seen_[event] += other.seen_[event];
     for (std::size_t group = 0; group < kGroups; ++group) groups_[event][group] += other.groups_[event][group];
   }
@@ -152,11 +169,30 @@ UnitSums::Estimate UnitSums::estimate(std::size_t event) const {
   return estimate([event](std::span<const double> totals) { return totals[event]; });
 }
 
+// Of what was unpacked, events are zero, and squares those of the differences from the mean: the sum is the same.
+double UnitSums::variance_of_pieces(std::size_t event) const {
+  if (pieces_ == 0) return 0;
+  const double mean = in_pieces_[event].events / pieces_;
+  return std::max(in_pieces_[event].squares / pieces_ - mean * mean, 0.0);
+}
+
+double UnitSums::half_width_by_complete(std::size_t event) const {
+  const double weight = std::accumulate(weights_.begin(), weights_.end(), 0.0);
+  if (weight == 0) return 0;
+  const double units = weight * weight / weight_squares_;
+  return kNormal * sampled() * std::sqrt(variance_of_pieces(event) / units);
+}
+
 std::vector<double> UnitSums::packed() const {
-  std::vector<double> out{static_cast<double>(instructions_), static_cast<double>(complete_instructions_),
-                          static_cast<double>(in_detail_), static_cast<double>(units_)};
+  std::vector<double> out{static_cast<double>(instructions_),
+                          static_cast<double>(complete_instructions_),
+                          static_cast<double>(in_detail_),
+                          static_cast<double>(units_),
+                          weight_squares_,
+                          pieces_};
   out.insert(out.end(), weights_.begin(), weights_.end());
   for (std::size_t event = 0; event < events(); ++event) {
+    out.push_back(pieces_ * variance_of_pieces(event));
     out.push_back(complete_[event]);
     out.push_back(seen_[event]);
     out.insert(out.end(), groups_[event].begin(), groups_[event].end());
@@ -166,14 +202,17 @@ std::vector<double> UnitSums::packed() const {
 
 bool UnitSums::unpack(std::span<const double> packed, std::size_t events) {
   constexpr double kMost = 1ULL << 53;  // what a double holds exactly
+  constexpr std::size_t kWholeNumbers = 4;
   if (packed.size() != packed_size(events)) return false;
   if (!std::ranges::all_of(packed, [](double x) { return x >= 0 && x < 1e300; })) return false;
-  if (!std::ranges::all_of(packed.first(kHead), [](double x) { return x <= kMost; })) return false;
+  if (!std::ranges::all_of(packed.first(kWholeNumbers), [](double x) { return x <= kMost; })) return false;
   *this = UnitSums(events);
   instructions_ = static_cast<std::uint64_t>(packed[0]);
   complete_instructions_ = static_cast<std::uint64_t>(packed[1]);
   in_detail_ = static_cast<std::uint64_t>(packed[2]);
   units_ = static_cast<std::uint64_t>(packed[3]);
+  weight_squares_ = packed[4];
+  pieces_ = packed[5];
   const double* at = packed.data() + kHead;
   const auto take = [&at](Groups& groups) {
     std::copy_n(at, kGroups, groups.begin());
@@ -181,6 +220,7 @@ bool UnitSums::unpack(std::span<const double> packed, std::size_t events) {
   };
   take(weights_);
   for (std::size_t event = 0; event < events; ++event) {
+    in_pieces_[event].squares = *at++;
     complete_[event] = *at++;
     seen_[event] = *at++;
     take(groups_[event]);

@@ -36,7 +36,8 @@ class UnitSums {
   using Groups = std::array<double, kGroups>;
 
   UnitSums() = default;
-  explicit UnitSums(std::size_t events) : complete_(events, 0), seen_(events, 0), groups_(events) {}
+  explicit UnitSums(std::size_t events)
+      : in_pieces_(events), complete_(events, 0), seen_(events, 0), groups_(events) {}
 
   /// A unit, or a part of it: what its thread counted from one time to another.
   void add(const Unit& unit, const UnitCounts& from, const UnitCounts& to);
@@ -77,22 +78,34 @@ class UnitSums {
   using Function = std::function<double(std::span<const double> totals)>;
   Estimate estimate(const Function& function) const;
   Estimate estimate(std::size_t event) const;
+  /// Half of the 95 % interval of an event's total, if units differ as much as the pieces of what was complete did: units
+  /// that are few may all have missed what comes seldom. Nothing where no piece was complete.
+  double half_width_by_complete(std::size_t event) const;
 
   /// As bytes for the wire, and back.
   std::vector<double> packed() const;
-  static constexpr std::size_t packed_size(std::size_t events) { return kHead + kGroups + events * (2 + kGroups); }
+  static constexpr std::size_t packed_size(std::size_t events) { return kHead + kGroups + events * (3 + kGroups); }
   /// returns whether they were such bytes, of so many events
   bool unpack(std::span<const double> packed, std::size_t events);
 
  private:
-  static constexpr std::size_t kHead = 4;  // numbers in front, packed
+  static constexpr std::size_t kHead = 6;  // numbers in front, packed
+
+  /// Of pieces of what is complete: events, and their squares an instruction.
+  struct Pieces {
+    double events = 0, squares = 0;
+  };
 
   double total_without(std::size_t event, std::size_t group) const;
   double rate_at_first(std::size_t event) const;
+  double variance_of_pieces(std::size_t event) const;  // of its rate
   double half_width_of_few(const Function& function, std::span<double> totals, double value) const;
 
   std::uint64_t instructions_ = 0, complete_instructions_ = 0, in_detail_ = 0, units_ = 0;
   Groups weights_{};              // instructions, times what each stands for
+  double weight_squares_ = 0;     // of units, each of its weight
+  double pieces_ = 0;             // instructions of those behind the first of what is complete
+  std::vector<Pieces> in_pieces_; // by event
   std::vector<double> complete_;  // by event
   std::vector<double> seen_;      // likewise, unweighted
   std::vector<Groups> groups_;    // likewise, weighted

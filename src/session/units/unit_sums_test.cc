@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -53,6 +54,35 @@ TEST(UnitSums, WhereMostIsCompleteTheRestMayBeOffByAllOfIt) {
   sums.add_unit(0, 10, 100, std::vector<std::uint64_t>{30});
   EXPECT_DOUBLE_EQ(sums.total(0), 900 + 300);
   EXPECT_DOUBLE_EQ(sums.estimate(0).half_width, 300);
+}
+
+// One piece in twenty has two hundred times as many events: 20 units meet none of them in a third of the runs, and are
+// then all alike. What was complete has met some.
+TEST(UnitSums, UnitsThatAreAlikeAreNotSurerThanWhatWasCompleteTells) {
+  constexpr std::uint64_t kOfPiece = 50'000, kRuns = 1000;
+  const auto seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  std::bernoulli_distribution busy(0.05);
+  const auto piece = [&] { return std::vector<std::uint64_t>{busy(random) ? 40'000U : 200U}; };
+  std::uint64_t held = 0, held_by_units = 0;
+  for (std::uint64_t run = 0; run < kRuns; ++run) {
+    UnitSums of_thread(1), sums;
+    of_thread.add_complete(40 * kOfPiece, std::vector<std::uint64_t>{1'000'000});  // the loader's say nothing
+    for (std::uint64_t i = 0; i < 160; ++i) of_thread.add_complete(kOfPiece, piece());
+    for (std::uint64_t i = 0; i < 20; ++i) of_thread.add_unit(i, 50, kOfPiece, piece());
+    double rest = 0;
+    for (std::uint64_t i = 0; i < 1000; ++i) rest += static_cast<double>(piece().front());
+    of_thread.set_instructions((200 + 1000) * kOfPiece);
+    ASSERT_TRUE(sums.unpack(of_thread.packed(), 1));
+    const UnitSums::Estimate estimate = sums.estimate(0);
+    const double off = std::abs(estimate.value - sums.complete(0) - rest), by_complete = sums.half_width_by_complete(0);
+    ASSERT_NEAR(by_complete, of_thread.half_width_by_complete(0), 1e-6 * by_complete);
+    held += off <= std::max(estimate.half_width, by_complete) ? 1 : 0;
+    held_by_units += off <= estimate.half_width ? 1 : 0;
+  }
+  EXPECT_GE(held, 0.93 * kRuns);
+  EXPECT_LE(held_by_units, 0.75 * kRuns) << "else nothing is tested here";
 }
 
 TEST(UnitSums, ThreadsAddUp) {

@@ -23,7 +23,7 @@
 
 namespace zs::session {
 
-inline constexpr std::size_t kMaxDatagram = 60 * 1024;
+inline constexpr std::size_t kMaxDatagram = 62 * 1024;
 /// What remains of a datagram for a sample's copy of the user stack, everything else at its longest.
 inline constexpr std::uint32_t kMaxUserStack = 56 * 1024;
 inline constexpr std::uint32_t kMaxCallchain = 127;
