@@ -43,6 +43,14 @@ enum class LbrKind : std::uint8_t {
   None,
 };
 
+/// What most processors have: records of PEBS are trap-like and hold registers, counters freeze in SMM, and all of
+/// their bits can be written. The formats of LBRs and records differ.
+inline constexpr PerfCapabilities kUsualCapabilities = PerfCapabilities{}
+                                                           .with(PerfCapabilities::pebs_trap, 1)
+                                                           .with(PerfCapabilities::pebs_regs, 1)
+                                                           .with(PerfCapabilities::smm_freeze, 1)
+                                                           .with(PerfCapabilities::full_width, 1);
+
 struct CpuModel {
   std::string_view name;         // NAME@VERSION
   std::string_view description;  // for people

@@ -21,13 +21,7 @@ inline constexpr CpuModel kGoldmont1{
     .general_width = 48,
     .fixed_counters = 3,
     .fixed_width = 48,
-    .capabilities = PerfCapabilities{}
-                        .with(PerfCapabilities::lbr_format, 6)
-                        .with(PerfCapabilities::pebs_trap, 1)
-                        .with(PerfCapabilities::pebs_regs, 1)
-                        .with(PerfCapabilities::pebs_format, 3)
-                        .with(PerfCapabilities::smm_freeze, 1)
-                        .with(PerfCapabilities::full_width, 1),
+    .capabilities = kUsualCapabilities.with(PerfCapabilities::lbr_format, 6).with(PerfCapabilities::pebs_format, 3),
     .pebs_counters = only(0),
     .distribution_counters = {},
     .exact_counters = only(0),

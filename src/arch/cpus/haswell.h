@@ -23,13 +23,7 @@ inline constexpr CpuModel kHaswell1{
     .general_width = 48,
     .fixed_counters = 3,
     .fixed_width = 48,
-    .capabilities = PerfCapabilities{}
-                        .with(PerfCapabilities::lbr_format, 4)
-                        .with(PerfCapabilities::pebs_trap, 1)
-                        .with(PerfCapabilities::pebs_regs, 1)
-                        .with(PerfCapabilities::pebs_format, 2)
-                        .with(PerfCapabilities::smm_freeze, 1)
-                        .with(PerfCapabilities::full_width, 1),
+    .capabilities = kUsualCapabilities.with(PerfCapabilities::lbr_format, 4).with(PerfCapabilities::pebs_format, 2),
     .pebs_counters = any_of(4),
     .distribution_counters = only(1),
     .pebs_serves = PebsServes::Overflowed,

@@ -22,13 +22,8 @@ inline constexpr CpuModel kIcelakeServer1{
     .general_width = 48,
     .fixed_counters = 4,
     .fixed_width = 48,
-    .capabilities = PerfCapabilities{}
-                        .with(PerfCapabilities::lbr_format, 5)
-                        .with(PerfCapabilities::pebs_trap, 1)
-                        .with(PerfCapabilities::pebs_regs, 1)
+    .capabilities = kUsualCapabilities.with(PerfCapabilities::lbr_format, 5)
                         .with(PerfCapabilities::pebs_format, 4)
-                        .with(PerfCapabilities::smm_freeze, 1)
-                        .with(PerfCapabilities::full_width, 1)
                         .with(PerfCapabilities::pebs_baseline, 1)
                         .with(PerfCapabilities::metrics, 1),
     .pebs_counters = any_of(8) | all_fixed(4),

@@ -24,12 +24,9 @@ inline constexpr CpuModel kNehalem1{
     .fixed_counters = 3,
     .fixed_width = 48,
     .absent_architectural_events = 0x44,
-    .capabilities = PerfCapabilities{}
-                        .with(PerfCapabilities::lbr_format, 3)
-                        .with(PerfCapabilities::pebs_trap, 1)
-                        .with(PerfCapabilities::pebs_regs, 1)
+    .capabilities = kUsualCapabilities.with(PerfCapabilities::lbr_format, 3)
                         .with(PerfCapabilities::pebs_format, 1)
-                        .with(PerfCapabilities::smm_freeze, 1),
+                        .with(PerfCapabilities::full_width, 0),
     .pebs_counters = any_of(4),
     .distribution_counters = {},
     .pebs_serves = PebsServes::Overflowed,
