@@ -47,13 +47,8 @@ enum class EventType : std::uint32_t { Hardware, Software, Tracepoint, HardwareC
 /// which is whose in PMU_MAPPINGS and, of a trace, in AUXTRACE_INFO.
 inline constexpr std::uint32_t kBranchTraceType = 6;
 
-/// A bit, or some, of a word that a recording carries, with the name perf prints for it.
-struct Flag {
-  std::uint64_t bits;
-  std::string_view name;
-  constexpr operator std::uint64_t() const { return bits; }  // NOLINT(google-explicit-constructor): it is its bits
-};
-constexpr Flag flag(unsigned bit, std::string_view name) { return {std::uint64_t{1} << bit, name}; }
+constexpr std::uint64_t bit(unsigned number) { return std::uint64_t{1} << number; }
+// Of each word of flags: the bits that are asked for by name, and `names`: what perf prints, by bit.
 
 // clang-format off
 /// struct perf_event_attr.
@@ -82,86 +77,61 @@ static_assert(offsetof(EventAttr, branch_sample_type) == 0x48 && offsetof(EventA
 inline constexpr std::uint32_t kOldestAttrBytes = 64;
 
 namespace attr_flag {
-inline constexpr Flag disabled                 = flag( 0, "disabled");
-inline constexpr Flag inherit                  = flag( 1, "inherit");
-inline constexpr Flag pinned                   = flag( 2, "pinned");
-inline constexpr Flag exclusive                = flag( 3, "exclusive");
-inline constexpr Flag exclude_user             = flag( 4, "exclude_user");
-inline constexpr Flag exclude_kernel           = flag( 5, "exclude_kernel");
-inline constexpr Flag exclude_hypervisor       = flag( 6, "exclude_hv");
-inline constexpr Flag exclude_idle             = flag( 7, "exclude_idle");
-inline constexpr Flag mmap                     = flag( 8, "mmap");
-inline constexpr Flag comm                     = flag( 9, "comm");
-inline constexpr Flag frequency                = flag(10, "freq");
-inline constexpr Flag inherit_stat             = flag(11, "inherit_stat");
-inline constexpr Flag enable_on_exec           = flag(12, "enable_on_exec");
-inline constexpr Flag task                     = flag(13, "task");
-inline constexpr Flag watermark                = flag(14, "watermark");
-inline constexpr Flag mmap_data                = flag(17, "mmap_data");
-inline constexpr Flag sample_id_all            = flag(18, "sample_id_all");
-inline constexpr Flag exclude_host             = flag(19, "exclude_host");
-inline constexpr Flag exclude_guest            = flag(20, "exclude_guest");
-inline constexpr Flag exclude_callchain_kernel = flag(21, "exclude_callchain_kernel");
-inline constexpr Flag exclude_callchain_user   = flag(22, "exclude_callchain_user");
-inline constexpr Flag mmap2                    = flag(23, "mmap2");
-inline constexpr Flag comm_exec                = flag(24, "comm_exec");
-inline constexpr Flag use_clockid              = flag(25, "use_clockid");
-inline constexpr Flag context_switch           = flag(26, "context_switch");
-inline constexpr Flag write_backward           = flag(27, "write_backward");
-inline constexpr Flag namespaces               = flag(28, "namespaces");
-inline constexpr Flag ksymbol                  = flag(29, "ksymbol");
-inline constexpr Flag bpf_event                = flag(30, "bpf_event");
-inline constexpr Flag aux_output               = flag(31, "aux_output");
-inline constexpr Flag cgroup                   = flag(32, "cgroup");
-inline constexpr Flag text_poke                = flag(33, "text_poke");
-inline constexpr Flag build_id                 = flag(34, "build_id");
-inline constexpr Flag inherit_thread           = flag(35, "inherit_thread");
-inline constexpr Flag remove_on_exec           = flag(36, "remove_on_exec");
-inline constexpr Flag sigtrap                  = flag(37, "sigtrap");
-inline constexpr Flag all[] = {
-    disabled, inherit, pinned, exclusive, exclude_user, exclude_kernel, exclude_hypervisor, exclude_idle, mmap,
-    comm, frequency, inherit_stat, enable_on_exec, task, watermark, mmap_data, sample_id_all, exclude_host,
-    exclude_guest, exclude_callchain_kernel, exclude_callchain_user, mmap2, comm_exec, use_clockid, context_switch,
-    write_backward, namespaces, ksymbol, bpf_event, aux_output, cgroup, text_poke, build_id, inherit_thread,
-    remove_on_exec, sigtrap};
+inline constexpr std::uint64_t disabled               = bit( 0);
+inline constexpr std::uint64_t inherit                = bit( 1);
+inline constexpr std::uint64_t exclude_user           = bit( 4);
+inline constexpr std::uint64_t exclude_kernel         = bit( 5);
+inline constexpr std::uint64_t exclude_hypervisor     = bit( 6);
+inline constexpr std::uint64_t mmap                   = bit( 8);
+inline constexpr std::uint64_t comm                   = bit( 9);
+inline constexpr std::uint64_t frequency              = bit(10);
+inline constexpr std::uint64_t enable_on_exec         = bit(12);
+inline constexpr std::uint64_t task                   = bit(13);
+inline constexpr std::uint64_t mmap_data              = bit(17);
+inline constexpr std::uint64_t sample_id_all          = bit(18);
+inline constexpr std::uint64_t exclude_guest          = bit(20);
+inline constexpr std::uint64_t exclude_callchain_user = bit(22);
+inline constexpr std::uint64_t mmap2                  = bit(23);
+inline constexpr std::uint64_t comm_exec              = bit(24);
+inline constexpr std::uint64_t cgroup                 = bit(32);
+inline constexpr std::uint64_t build_id               = bit(34);
+inline constexpr std::string_view names[] = {
+    "disabled", "inherit", "pinned", "exclusive", "exclude_user", "exclude_kernel", "exclude_hv", "exclude_idle",
+    "mmap", "comm", "freq", "inherit_stat", "enable_on_exec", "task", "watermark", "", "", "mmap_data",
+    "sample_id_all", "exclude_host", "exclude_guest", "exclude_callchain_kernel", "exclude_callchain_user", "mmap2",
+    "comm_exec", "use_clockid", "context_switch", "write_backward", "namespaces", "ksymbol", "bpf_event",
+    "aux_output", "cgroup", "text_poke", "build_id", "inherit_thread", "remove_on_exec", "sigtrap"};
 inline constexpr unsigned precise_shift = 15;  // bits 15 and 16: precise_ip, how many p
 }  // namespace attr_flag
 
 namespace read_format {
-inline constexpr Flag total_time_enabled = flag( 0, "TOTAL_TIME_ENABLED");
-inline constexpr Flag total_time_running = flag( 1, "TOTAL_TIME_RUNNING");
-inline constexpr Flag id                 = flag( 2, "ID");
-inline constexpr Flag group              = flag( 3, "GROUP");
-inline constexpr Flag lost               = flag( 4, "LOST");
-inline constexpr Flag all[] = {
-    total_time_enabled, total_time_running, id, group, lost};
+inline constexpr std::uint64_t total_time_enabled = bit( 0);
+inline constexpr std::uint64_t total_time_running = bit( 1);
+inline constexpr std::uint64_t id                 = bit( 2);
+inline constexpr std::uint64_t group              = bit( 3);
+inline constexpr std::uint64_t lost               = bit( 4);
+inline constexpr std::string_view names[] = {
+    "TOTAL_TIME_ENABLED", "TOTAL_TIME_RUNNING", "ID", "GROUP", "LOST"};
 inline constexpr std::uint64_t defined = (std::uint64_t{1} << 5) - 1;
 }  // namespace read_format
 
 namespace branch_filter {
-inline constexpr Flag user           = flag( 0, "USER");
-inline constexpr Flag kernel         = flag( 1, "KERNEL");
-inline constexpr Flag hypervisor     = flag( 2, "HV");
-inline constexpr Flag any            = flag( 3, "ANY");
-inline constexpr Flag any_call       = flag( 4, "ANY_CALL");
-inline constexpr Flag any_return     = flag( 5, "ANY_RETURN");
-inline constexpr Flag indirect_call  = flag( 6, "IND_CALL");
-inline constexpr Flag abort_tx       = flag( 7, "ABORT_TX");
-inline constexpr Flag in_tx          = flag( 8, "IN_TX");
-inline constexpr Flag no_tx          = flag( 9, "NO_TX");
-inline constexpr Flag conditional    = flag(10, "COND");
-inline constexpr Flag call_stack     = flag(11, "CALL_STACK");
-inline constexpr Flag indirect_jump  = flag(12, "IND_JUMP");
-inline constexpr Flag call           = flag(13, "CALL");
-inline constexpr Flag no_flags       = flag(14, "NO_FLAGS");
-inline constexpr Flag no_cycles      = flag(15, "NO_CYCLES");
-inline constexpr Flag type_save      = flag(16, "TYPE_SAVE");
-inline constexpr Flag hardware_index = flag(17, "HW_INDEX");
-inline constexpr Flag privilege_save = flag(18, "PRIV_SAVE");
-inline constexpr Flag counters       = flag(19, "COUNTERS");  // Linux 6.8: a word of each entry follows the entries
-inline constexpr Flag all[] = {
-    user, kernel, hypervisor, any, any_call, any_return, indirect_call, abort_tx, in_tx, no_tx, conditional,
-    call_stack, indirect_jump, call, no_flags, no_cycles, type_save, hardware_index, privilege_save, counters};
+inline constexpr std::uint64_t user           = bit( 0);
+inline constexpr std::uint64_t kernel         = bit( 1);
+inline constexpr std::uint64_t any            = bit( 3);
+inline constexpr std::uint64_t any_call       = bit( 4);
+inline constexpr std::uint64_t any_return     = bit( 5);
+inline constexpr std::uint64_t indirect_call  = bit( 6);
+inline constexpr std::uint64_t conditional    = bit(10);
+inline constexpr std::uint64_t call_stack     = bit(11);
+inline constexpr std::uint64_t indirect_jump  = bit(12);
+inline constexpr std::uint64_t call           = bit(13);
+inline constexpr std::uint64_t type_save      = bit(16);
+inline constexpr std::uint64_t hardware_index = bit(17);
+inline constexpr std::uint64_t counters       = bit(19);  // Linux 6.8: a word of each entry follows the entries
+inline constexpr std::string_view names[] = {
+    "USER", "KERNEL", "HV", "ANY", "ANY_CALL", "ANY_RETURN", "IND_CALL", "ABORT_TX", "IN_TX", "NO_TX", "COND",
+    "CALL_STACK", "IND_JUMP", "CALL", "NO_FLAGS", "NO_CYCLES", "TYPE_SAVE", "HW_INDEX", "PRIV_SAVE", "COUNTERS"};
 inline constexpr std::uint64_t defined = (std::uint64_t{1} << 20) - 1;
 }  // namespace branch_filter
 // clang-format on
@@ -240,35 +210,35 @@ static_assert(WireLayout<BuildIdBody> && sizeof(BuildIdBody) == 28);
 /// Bits of sample_type. The fields stand in a SAMPLE in the order of the table in perf_data_reader.cc, not of the bits.
 // clang-format off
 namespace sample_field {
-inline constexpr Flag ip               = flag( 0, "IP");
-inline constexpr Flag tid              = flag( 1, "TID");
-inline constexpr Flag time             = flag( 2, "TIME");
-inline constexpr Flag address          = flag( 3, "ADDR");
-inline constexpr Flag read             = flag( 4, "READ");
-inline constexpr Flag callchain        = flag( 5, "CALLCHAIN");
-inline constexpr Flag id               = flag( 6, "ID");
-inline constexpr Flag cpu              = flag( 7, "CPU");
-inline constexpr Flag period           = flag( 8, "PERIOD");
-inline constexpr Flag stream_id        = flag( 9, "STREAM_ID");
-inline constexpr Flag raw              = flag(10, "RAW");
-inline constexpr Flag branch_stack     = flag(11, "BRANCH_STACK");
-inline constexpr Flag regs_user        = flag(12, "REGS_USER");
-inline constexpr Flag stack_user       = flag(13, "STACK_USER");
-inline constexpr Flag weight           = flag(14, "WEIGHT");
-inline constexpr Flag data_source      = flag(15, "DATA_SRC");
-inline constexpr Flag identifier       = flag(16, "IDENTIFIER");
-inline constexpr Flag transaction      = flag(17, "TRANSACTION");
-inline constexpr Flag regs_intr        = flag(18, "REGS_INTR");
-inline constexpr Flag physical_address = flag(19, "PHYS_ADDR");
-inline constexpr Flag aux              = flag(20, "AUX");
-inline constexpr Flag cgroup           = flag(21, "CGROUP");
-inline constexpr Flag data_page_size   = flag(22, "DATA_PAGE_SIZE");
-inline constexpr Flag code_page_size   = flag(23, "CODE_PAGE_SIZE");
-inline constexpr Flag weight_struct    = flag(24, "WEIGHT_STRUCT");
-inline constexpr Flag all[] = {
-    ip, tid, time, address, read, callchain, id, cpu, period, stream_id, raw, branch_stack, regs_user, stack_user,
-    weight, data_source, identifier, transaction, regs_intr, physical_address, aux, cgroup, data_page_size,
-    code_page_size, weight_struct};
+inline constexpr std::uint64_t ip               = bit( 0);
+inline constexpr std::uint64_t tid              = bit( 1);
+inline constexpr std::uint64_t time             = bit( 2);
+inline constexpr std::uint64_t address          = bit( 3);
+inline constexpr std::uint64_t read             = bit( 4);
+inline constexpr std::uint64_t callchain        = bit( 5);
+inline constexpr std::uint64_t id               = bit( 6);
+inline constexpr std::uint64_t cpu              = bit( 7);
+inline constexpr std::uint64_t period           = bit( 8);
+inline constexpr std::uint64_t stream_id        = bit( 9);
+inline constexpr std::uint64_t raw              = bit(10);
+inline constexpr std::uint64_t branch_stack     = bit(11);
+inline constexpr std::uint64_t regs_user        = bit(12);
+inline constexpr std::uint64_t stack_user       = bit(13);
+inline constexpr std::uint64_t weight           = bit(14);
+inline constexpr std::uint64_t data_source      = bit(15);
+inline constexpr std::uint64_t identifier       = bit(16);
+inline constexpr std::uint64_t transaction      = bit(17);
+inline constexpr std::uint64_t regs_intr        = bit(18);
+inline constexpr std::uint64_t physical_address = bit(19);
+inline constexpr std::uint64_t aux              = bit(20);
+inline constexpr std::uint64_t cgroup           = bit(21);
+inline constexpr std::uint64_t data_page_size   = bit(22);
+inline constexpr std::uint64_t code_page_size   = bit(23);
+inline constexpr std::uint64_t weight_struct    = bit(24);
+inline constexpr std::string_view names[] = {
+    "IP", "TID", "TIME", "ADDR", "READ", "CALLCHAIN", "ID", "CPU", "PERIOD", "STREAM_ID", "RAW", "BRANCH_STACK",
+    "REGS_USER", "STACK_USER", "WEIGHT", "DATA_SRC", "IDENTIFIER", "TRANSACTION", "REGS_INTR", "PHYS_ADDR", "AUX",
+    "CGROUP", "DATA_PAGE_SIZE", "CODE_PAGE_SIZE", "WEIGHT_STRUCT"};
 inline constexpr std::uint64_t defined = (std::uint64_t{1} << 25) - 1;
 }  // namespace sample_field
 // clang-format on

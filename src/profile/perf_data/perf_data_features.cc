@@ -134,7 +134,7 @@ void PerfDataReader::describe() {
   namespace field = perf::sample_field;
   for (const Event& event : events_.all()) {
     const perf::EventAttr& attr = event.attr;
-    const auto is = [&attr](perf::Flag bit) { return (attr.flags & bit) != 0; };
+    const auto is = [&attr](std::uint64_t bit) { return (attr.flags & bit) != 0; };
     description_.events.push_back({.name = event.name,
                                    .type = attr.type,
                                    .config = attr.config,

@@ -54,7 +54,7 @@ void fill(arch::RegisterFile& file, std::uint64_t mask, const std::vector<std::u
 
 void SampleLayout::read_counters(ByteReader& in, std::vector<SampleRecord::Counter>& counters) const {
   namespace format = perf::read_format;
-  const auto wants = [this](perf::Flag flag) { return (attr_.read_format & flag) != 0; };
+  const auto wants = [this](std::uint64_t flag) { return (attr_.read_format & flag) != 0; };
   const std::uint64_t values = wants(format::group) ? in.read<std::uint64_t>() : 1;
   const std::uint64_t times = (wants(format::total_time_enabled) ? 1 : 0) + (wants(format::total_time_running) ? 1 : 0);
   const std::uint64_t per_value = 1 + (wants(format::id) ? 1 : 0) + (wants(format::lost) ? 1 : 0);
@@ -192,7 +192,8 @@ const char* SampleLayout::read_sample(ByteReader& in, std::uint16_t misc, Sample
 std::size_t SampleLayout::trailer_bytes() const {
   if ((attr_.flags & perf::attr_flag::sample_id_all) == 0) return 0;
   std::size_t bytes = 0;
-  for (const perf::Flag part : {field::tid, field::time, field::id, field::stream_id, field::cpu, field::identifier}) {
+  for (const std::uint64_t part :
+       {field::tid, field::time, field::id, field::stream_id, field::cpu, field::identifier}) {
     if (has(part)) bytes += 8;
   }
   return bytes;
@@ -220,7 +221,7 @@ std::optional<std::size_t> SampleLayout::id_offset_in_sample() const {
   if (has(field::identifier)) return 0;
   if (!has(field::id)) return std::nullopt;
   std::size_t offset = 0;
-  for (const perf::Flag before : {field::ip, field::tid, field::time, field::address}) offset += has(before) ? 8 : 0;
+  for (const std::uint64_t before : {field::ip, field::tid, field::time, field::address}) offset += has(before) ? 8 : 0;
   return offset;
 }
 
@@ -229,7 +230,7 @@ std::optional<std::size_t> SampleLayout::id_offset_from_end() const {
   if (has(field::identifier)) return 8;
   if (!has(field::id)) return std::nullopt;
   std::size_t offset = 8;
-  for (const perf::Flag after : {field::stream_id, field::cpu}) offset += has(after) ? 8 : 0;
+  for (const std::uint64_t after : {field::stream_id, field::cpu}) offset += has(after) ? 8 : 0;
   return offset;
 }
 

@@ -36,7 +36,7 @@ class SampleLayout {
   std::optional<std::size_t> id_offset_from_end() const;
 
  private:
-  bool has(perf::Flag field) const { return (attr_.sample_type & field) != 0; }
+  bool has(std::uint64_t field) const { return (attr_.sample_type & field) != 0; }
   void read_counters(ByteReader& in, std::vector<SampleRecord::Counter>& counters) const;
 
   perf::EventAttr attr_;

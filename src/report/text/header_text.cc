@@ -2,22 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <ctime>
 #include <iterator>
 #include <span>
+#include <string_view>
 
 namespace zs::report {
 namespace {
 
 using profile::PerfDataReader;
 using profile::perf::Feature;
-using profile::perf::Flag;
 
 /// The names of the bits that are set, "IP|TID|TIME".
-std::string names_of(std::uint64_t word, std::span<const Flag> flags) {
+std::string names_of(std::uint64_t word, std::span<const std::string_view> by_bit) {
   std::string names;
-  for (const Flag& flag : flags) {
-    if ((word & flag) != 0) names += fmt::format("{}{}", names.empty() ? "" : "|", flag.name);
+  for (std::size_t bit = 0; bit < by_bit.size(); ++bit) {
+    if ((word >> bit & 1) != 0) names += fmt::format("{}{}", names.empty() ? "" : "|", by_bit[bit]);
   }
   return names;
 }
@@ -44,13 +45,14 @@ std::string event_line(const PerfDataReader::Event& event) {
   number("size", attr.size);
   hex("config", attr.config);
   number("{ sample_period, sample_freq }", attr.sample_period);
-  text("sample_type", names_of(attr.sample_type, perf::sample_field::all));
-  text("read_format", names_of(attr.read_format, perf::read_format::all));
-  for (const Flag& flag : perf::attr_flag::all) {
-    if ((attr.flags & flag) != 0) line += fmt::format(", {} = 1", flag.name);
-    if (flag.name == "watermark") number("precise_ip", attr.flags >> perf::attr_flag::precise_shift & 3);
+  text("sample_type", names_of(attr.sample_type, perf::sample_field::names));
+  text("read_format", names_of(attr.read_format, perf::read_format::names));
+  for (std::size_t bit = 0; bit < std::size(perf::attr_flag::names); ++bit) {
+    const std::string_view name = perf::attr_flag::names[bit];
+    if (bit == perf::attr_flag::precise_shift) number("precise_ip", attr.flags >> bit & 3);
+    if (!name.empty()) number(name, attr.flags >> bit & 1);
   }
-  text("branch_sample_type", names_of(attr.branch_sample_type, perf::branch_filter::all));
+  text("branch_sample_type", names_of(attr.branch_sample_type, perf::branch_filter::names));
   hex("sample_regs_user", attr.sample_regs_user);
   number("sample_stack_user", attr.sample_stack_user);
   hex("sample_regs_intr", attr.sample_regs_intr);

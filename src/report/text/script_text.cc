@@ -16,7 +16,6 @@ namespace {
 
 using profile::PerfDataReader;
 using profile::SampleRecord;
-using profile::perf::Flag;
 namespace field = profile::perf::sample_field;
 
 struct FieldRow {
