@@ -500,12 +500,9 @@ std::vector<Histogram> Aggregator::run() {
     tables_.back()->histogram.event = &event;
   }
   if (wants_types()) types_.learn(reader_);
-  reader_.for_each(PerfDataReader::Order::Time, [this](const Record& record) {
-    spaces_.apply(record);
-    const auto* sample = std::get_if<SampleRecord>(&record);
-    if (sample == nullptr) return;
-    if (options_.memory) objects_.learn(sample->sample);
-    take(*sample);
+  for_each_sample(reader_, spaces_, [this](const SampleRecord& sample) {
+    if (options_.memory) objects_.learn(sample.sample);
+    take(sample);
   });
   std::vector<Histogram> histograms;
   for (auto& table : tables_) {

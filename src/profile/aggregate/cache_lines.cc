@@ -151,13 +151,10 @@ Result<PlaceKeys> parse_place_keys(std::string_view text) {
 CacheLines cache_lines(const PerfDataReader& reader, Symbolizer& symbolizer, const CacheLineOptions& options) {
   CacheLines all;
   std::map<std::pair<std::uint64_t, std::int32_t>, LineInMaking> lines;
-  reader.for_each(PerfDataReader::Order::Time, [&](const Record& record) {
-    all.spaces.apply(record);
-    const auto* const taken = std::get_if<SampleRecord>(&record);
-    if (taken == nullptr) return;
-    const session::Sample& sample = taken->sample;
+  for_each_sample(reader, all.spaces, [&](const SampleRecord& taken) {
+    const session::Sample& sample = taken.sample;
     ++all.samples;
-    const Location code = symbolizer.locate(all.spaces, sample.pid, sample.ip, taken->cpumode);
+    const Location code = symbolizer.locate(all.spaces, sample.pid, sample.ip, taken.cpumode);
     const bool mapped = code.dso != nullptr && all.spaces.find(sample.pid, sample.address) != nullptr;
     AccessCounts one;
     const bool in_a_line = one.add(sample.data_source, sample.address != 0, mapped);

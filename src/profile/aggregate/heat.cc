@@ -40,13 +40,10 @@ std::vector<FunctionHeat> function_heats(const PerfDataReader& reader, Symbolize
   AddressSpaces spaces;
   const bool profile = is_exact_profile(reader.description());
   std::map<std::pair<std::uint32_t, const Symbol*>, FunctionHeat> heats;
-  reader.for_each(PerfDataReader::Order::Time, [&](const Record& record) {
-    spaces.apply(record);
-    const auto* taken = std::get_if<SampleRecord>(&record);
-    if (taken == nullptr) return;
-    const session::Sample& sample = taken->sample;
+  for_each_sample(reader, spaces, [&](const SampleRecord& taken) {
+    const session::Sample& sample = taken.sample;
     if (profile && sample.event == session::kRanInContexts) return;  // the same once more
-    const Location at = symbolizer.locate(spaces, sample.pid, sample.ip, taken->cpumode);
+    const Location at = symbolizer.locate(spaces, sample.pid, sample.ip, taken.cpumode);
     if (at.symbol == nullptr) {
       ++outside;
       return;

@@ -26,11 +26,9 @@ TypeHeats TypeHeatReader::read(const PerfDataReader& reader) {
   AccessHeat whole;
   DataObjects objects(spaces_, symbolizer_);
   std::map<std::pair<std::string, std::uint64_t>, TypeHeat> heats;  // by name and size: images may share a type
-  reader.for_each(PerfDataReader::Order::Time, [&](const Record& record) {
-    spaces_.apply(record);
-    const auto* const taken = std::get_if<SampleRecord>(&record);
-    if (taken == nullptr || taken->sample.address == 0) return;
-    const session::Sample& sample = taken->sample;
+  for_each_sample(reader, spaces_, [&](const SampleRecord& taken) {
+    const session::Sample& sample = taken.sample;
+    if (sample.address == 0) return;
     objects.learn(sample);
     const AccessHeat one = access_of(sample);
     whole.add(one);
@@ -50,7 +48,7 @@ TypeHeats TypeHeatReader::read(const PerfDataReader& reader) {
     }
     heat.whole.add(one);
     heat.bytes[access.offset].add(one);
-    const Location at = symbolizer_.locate(spaces_, sample.pid, sample.ip, taken->cpumode);
+    const Location at = symbolizer_.locate(spaces_, sample.pid, sample.ip, taken.cpumode);
     const Visits::Function function{at.dso != nullptr ? at.dso->number : 0,
                                     at.symbol != nullptr ? value(at.symbol->start) : 0};
     heat.visits.add(function, sample.address - access.offset, access.offset,

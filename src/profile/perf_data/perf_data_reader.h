@@ -22,6 +22,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "profile/perf_data/address_space.h"
 #include "profile/perf_data/file_events.h"
 #include "profile/perf_data/file_notes.h"
 #include "profile/perf_data/file_traces.h"
@@ -155,5 +156,14 @@ class PerfDataReader {
   SampleChoice choice_;
   std::map<std::uint32_t, std::uint64_t> unknown_types_;  // type of record -> how many
 };
+
+/// Each sample in the order of time; `spaces` has what was mapped by then.
+template <typename Take>
+void for_each_sample(const PerfDataReader& reader, AddressSpaces& spaces, const Take& take) {
+  reader.for_each(PerfDataReader::Order::Time, [&](const Record& record) {
+    spaces.apply(record);
+    if (const auto* const sample = std::get_if<SampleRecord>(&record)) take(*sample);
+  });
+}
 
 }  // namespace zs::profile

@@ -249,13 +249,10 @@ const AccessTypes::Vote& AccessTypes::winner(Votes& votes) {
 
 void AccessTypes::learn(const PerfDataReader& reader) {
   DataObjects objects(learning_, symbolizer_);
-  reader.for_each(PerfDataReader::Order::Time, [&](const Record& record) {
-    learning_.apply(record);
-    const auto* const taken = std::get_if<SampleRecord>(&record);
-    if (taken == nullptr) return;
-    learn_thread_pointer(learning_, taken->sample);
-    if (taken->sample.heap_block == nullptr) return;
-    vote(taken->sample, infer(learning_, objects, taken->sample));
+  for_each_sample(reader, learning_, [&](const SampleRecord& taken) {
+    learn_thread_pointer(learning_, taken.sample);
+    if (taken.sample.heap_block == nullptr) return;
+    vote(taken.sample, infer(learning_, objects, taken.sample));
   });
 }
 

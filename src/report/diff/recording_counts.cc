@@ -134,13 +134,10 @@ std::vector<EventCounts> recording_counts(const profile::PerfDataReader& reader,
   symbolizer.expect(reader);
   profile::AddressSpaces spaces;
   std::vector<CodeSums> heats(reader.events().size());
-  reader.for_each(profile::PerfDataReader::Order::Time, [&](const profile::Record& record) {
-    spaces.apply(record);
-    const auto* const taken = std::get_if<profile::SampleRecord>(&record);
-    if (taken == nullptr) return;
-    const session::Sample& sample = taken->sample;
+  for_each_sample(reader, spaces, [&](const profile::SampleRecord& taken) {
+    const session::Sample& sample = taken.sample;
     if (exact && sample.event == session::kRanInContexts) return;  // the same once more
-    const Location at = symbolizer.locate(spaces, sample.pid, sample.ip, taken->cpumode);
+    const Location at = symbolizer.locate(spaces, sample.pid, sample.ip, taken.cpumode);
     CodeSum& heat = heats[sample.event][{at.dso, at.symbol}];
     heat.somewhere = at;
     const auto period = static_cast<double>(sample.period);

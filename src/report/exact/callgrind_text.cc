@@ -144,11 +144,9 @@ void CallGraph::add(const profile::PerfDataReader& reader) {
   }
   profile::AddressSpaces& spaces = spaces_.emplace_back();
   Edges branches;
-  reader.for_each(profile::PerfDataReader::Order::Time, [&](const profile::Record& record) {
-    spaces.apply(record);
-    const auto* const told = std::get_if<profile::SampleRecord>(&record);
-    if (told == nullptr || told->sample.event == session::kRanInContexts) return;
-    const session::Sample& sample = told->sample;
+  for_each_sample(reader, spaces, [&](const profile::SampleRecord& told) {
+    const session::Sample& sample = told.sample;
+    if (sample.event == session::kRanInContexts) return;
     const Place at = place_of(symbolizer_.locate(spaces, sample.pid, sample.ip));
     if (sample.event == session::kRanInstructions)
       times_[at] += sample.period;
@@ -178,11 +176,9 @@ void CallGraph::add_edges(const Edges& branches) {
 
 void CallGraph::add_contexts(const profile::PerfDataReader& reader) {
   profile::AddressSpaces& spaces = spaces_.emplace_back();
-  reader.for_each(profile::PerfDataReader::Order::Time, [&](const profile::Record& record) {
-    spaces.apply(record);
-    const auto* const told = std::get_if<profile::SampleRecord>(&record);
-    if (told == nullptr || told->sample.event != session::kRanInContexts) return;
-    const session::Sample& sample = told->sample;
+  for_each_sample(reader, spaces, [&](const profile::SampleRecord& told) {
+    const session::Sample& sample = told.sample;
+    if (sample.event != session::kRanInContexts) return;
     ++contexts_;
     Place inner = place_of(symbolizer_.locate(spaces, sample.pid, sample.ip));
     for (std::size_t i = 1; i < sample.callchain.size(); ++i) {

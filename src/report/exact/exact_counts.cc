@@ -11,11 +11,8 @@ using profile::ImageAddress;
 
 void ExactCounts::add(const profile::PerfDataReader& reader, profile::Symbolizer& symbolizer) {
   profile::AddressSpaces& spaces = spaces_.emplace_back();
-  reader.for_each(profile::PerfDataReader::Order::Time, [&](const profile::Record& record) {
-    spaces.apply(record);
-    const auto* const told = std::get_if<profile::SampleRecord>(&record);
-    if (told == nullptr) return;
-    const session::Sample& sample = told->sample;
+  for_each_sample(reader, spaces, [&](const profile::SampleRecord& told) {
+    const session::Sample& sample = told.sample;
     if (sample.event == session::kRanInContexts) return;
     const profile::Location from = symbolizer.locate(spaces, sample.pid, sample.ip);
     if (sample.event == session::kRanInstructions) {

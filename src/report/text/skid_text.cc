@@ -113,17 +113,14 @@ void SkidCounts::add(const arch::SkidNote& note, std::uint64_t shown) {
 Result<std::vector<SkidCounts>> skid_counts(const PerfDataReader& reader, profile::Symbolizer& symbolizer) {
   std::vector<SkidCounts> counts(reader.events().size());
   profile::AddressSpaces spaces;
-  reader.for_each(PerfDataReader::Order::Time, [&](const profile::Record& record) {
-    spaces.apply(record);
-    const auto* const found = std::get_if<profile::SampleRecord>(&record);
-    if (found == nullptr) return;
-    const session::Sample& sample = found->sample;
+  for_each_sample(reader, spaces, [&](const profile::SampleRecord& found) {
+    const session::Sample& sample = found.sample;
     const auto note = arch::read_skid_note(sample.raw);
     if (!note) return;
     SkidCounts& of_event = counts[sample.event];
     of_event.add(*note, sample.ip);
     const auto name = [&](std::uint64_t ip) {
-      return name_of(symbolizer.locate(spaces, sample.pid, ip, found->cpumode));
+      return name_of(symbolizer.locate(spaces, sample.pid, ip, found.cpumode));
     };
     ++of_event.functions[{name(note->ip), name(sample.ip)}];
   });
