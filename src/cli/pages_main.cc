@@ -6,7 +6,6 @@
 #include <string>
 
 #include "cli/pages/verb_pages.h"
-#include "cli/pages/written_pages.h"
 
 namespace {
 

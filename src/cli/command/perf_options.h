@@ -1,9 +1,8 @@
 // perf 6.1's options, verb by verb, and what becomes of each here: people type them by habit, and tools that start perf
-// have them in fixed command lines. CommandLine takes every option of this table, `zeroskid VERB --help --perf` lists
-// it, and docs/perf-options.md is made of that.
+// have them in fixed command lines. CommandLine takes every option of perf_options.txt, `zeroskid VERB --help --perf`
+// lists it, and docs/perf-options.md is made of that.
 #pragma once
 
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +30,6 @@ std::vector<PerfOption> perf_options(std::string_view verb);
 struct PerfVerb {
   std::string_view name, instead;
 };
-std::span<const PerfVerb> perf_verbs();
+std::vector<PerfVerb> perf_verbs();
 
 }  // namespace zs::cli

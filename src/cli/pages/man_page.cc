@@ -5,7 +5,7 @@
 #include "base/items.h"
 #include "cli/command/exit_status.h"
 #include "cli/pages/questions.h"
-#include "cli/pages/written_pages.h"
+#include "cli/pages/verb_pages.h"
 
 namespace zs::cli {
 namespace {

@@ -5,6 +5,11 @@
 #include <string_view>
 #include <utility>
 
+/// Put here by completion_scripts.S.
+extern "C" {
+extern const char zs_completion_bash[], zs_completion_fish[], zs_completion_zsh[], zs_completion_end[];
+}
+
 namespace zs::cli {
 namespace {
 
@@ -66,6 +71,19 @@ Offer offer_for(const OptionTable& table, const std::string& placeholder) {
   }
   if (!offer.words.empty()) offer.kind = Offer::Kind::Words;
   return offer;
+}
+
+std::string filled(Shell shell, const std::vector<std::pair<std::string_view, std::string>>& words) {
+  static constexpr const char* kScripts[] = {zs_completion_bash, zs_completion_fish, zs_completion_zsh,
+                                             zs_completion_end};
+  const auto which = static_cast<std::size_t>(shell);
+  std::string script(kScripts[which], kScripts[which + 1]);
+  const auto fill = [&](std::string_view word, std::string_view text) {
+    script.replace(script.find(word), word.size(), text);
+  };
+  fill("@VERSION@", ZEROSKID_VERSION);
+  for (const auto& [word, text] : words) fill(word, text);
+  return script;
 }
 
 }  // namespace zs::cli

@@ -1,32 +1,10 @@
 #include <string_view>
 
 #include "cli/command/words.h"
-#include "cli/pages/written_pages.h"
+#include "cli/pages/verb_pages.h"
 
 namespace zs::cli {
 namespace {
-
-constexpr const char* kZshFunctions = R"zsh(
-# The names that `zeroskid list` has.
-_zeroskid_names() {
-  local what=$1
-  local -a names model
-  local i
-  shift
-  for ((i = 2; i < CURRENT - 1; i++)) {
-    [[ $words[i] == (--cpu|--model) ]] && model=(--model ${(q)words[i+1]})
-  }
-  names=(${(f)"$(_call_program names ${(q)_zeroskid_command} list --names $model "$@" 2>/dev/null)"})
-  _values -s , $what ${names//:/\\:}
-}
-_zeroskid_events() { _zeroskid_names event }
-_zeroskid_metrics() { _zeroskid_names metric metrics }
-_zeroskid_models() {
-  local -a names
-  names=(${(f)"$(_call_program names ${(q)_zeroskid_command} list models --names 2>/dev/null)"} host)
-  _describe -t models 'CPU model' names
-}
-)zsh";
 
 std::string replaced(std::string_view text, std::string_view special, char with) {
   std::string out;
@@ -106,36 +84,10 @@ std::string function_of(const VerbPage& page) {
 }  // namespace
 
 std::string zsh_completion(const std::vector<VerbPage>& pages) {
-  std::string text =
-      "#compdef zeroskid zs\n# zsh completion for zeroskid " ZEROSKID_VERSION ", made from its options\n";
-  text += kZshFunctions;
-  for (const VerbPage& page : pages) text += function_of(page);
-  return text + R"zsh(
-_zeroskid() {
-  local _zeroskid_command=$words[1] run
-  local -a verbs
-  verbs=()zsh" +
-         descriptions(pages) + R"zsh( 'help:Say more of one verb')
-  if ((CURRENT == 2)); then
-    if [[ $PREFIX == -* ]]; then
-      _arguments '--help[What there is]' '--version[Which zeroskid this is]'
-    else
-      _describe -t verbs verb verbs
-    fi
-    return
-  fi
-  shift words
-  ((CURRENT--))
-  if [[ $words[1] == help ]]; then
-    ((CURRENT == 2)) && _describe -t verbs verb verbs
-    return
-  fi
-  run=_zeroskid_verb_$words[1]
-  (($+functions[$run])) && $run
-}
-
-_zeroskid "$@"
-)zsh";
+  std::string functions;
+  for (const VerbPage& page : pages) functions += function_of(page);
+  functions.pop_back();  // its end of a line
+  return filled(Shell::Zsh, {{"@FUNCTIONS@", functions}, {"@VERBS@", descriptions(pages)}});
 }
 
 }  // namespace zs::cli
