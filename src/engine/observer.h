@@ -89,6 +89,9 @@ struct VirtualCpu {
   bool wants_registers = true;
   bool probes = false;        // there may be probes: the trace has to say where the thread has been
   bool counts_paths = false;  // Observer::ran is to hear of the thread
+  /// Whether it is to hear of what the thread does now; null: of all. Observer::reached may change it, and others do
+  /// while the thread is in a system call.
+  const bool* paths_wanted = nullptr;
   /// With a core: what the whole run does now. Observer::pmi may change it, and it holds from the instruction behind
   /// that. null: Unit, always
   const Phase* phase = nullptr;

@@ -494,7 +494,7 @@ void add_sample_options(CommandLine& line, Words& words) {
   }
 }
 
-void add_trace_options(CommandLine& line, Words& words, TraceExport& exports) {
+void add_trace_options(CommandLine& line, Words& words, RecordOptions& options) {
   const bool lines = words.kind == RecordKind::Profile;
   if (lines) {
     line.group("What is counted");
@@ -502,23 +502,9 @@ void add_trace_options(CommandLine& line, Words& words, TraceExport& exports) {
               "Calling contexts, too: `zeroskid report -g` shows who called whom, and its instructions");
     line.number("--contexts", words.bound.contexts, 1, "N",
                 "Of those N at most in each process; what runs in others lacks its last callers [65536]");
+    add_profile_filter_options(line, options.trace_filter);
   }
-  line.group(lines ? "For other tools" : "For optimisers");
-  line.value(
-      "--to", words.formats, "FORMAT[=FILE][,FORMAT...]",
-      std::string("Counts of branches as BOLT (fdata) or AutoFDO (autofdo)") +
-          (lines
-               ? " reads them, of lines as\ngenhtml does (lcov), and with -g of calls as KCachegrind does (callgrind)\n"
-               : "\nreads them ") +
-          "[FILE: the recording's name and the format's]");
-  line.known_words("FORMAT", "",
-                   lines ? std::vector<std::string>{"fdata", "autofdo", "lcov", "callgrind"}
-                         : std::vector<std::string>{"fdata", "autofdo"});
-  line.value("--dso", exports.dso, "FILE", "Of this executable or library [the program]");
-  if (lines)
-    line.values("--merge", exports.merged, "FILE",
-                "Instead of a program: recordings of several runs, this and others, as one");
-  line.value("--input", exports.input.path, "FILE", "Where no program is named: the recording [perf.data]");
+  add_export_options(line, options.exports, words.formats, lines);
 }
 
 }  // namespace
@@ -532,7 +518,7 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   words.run.has_targets = takes_samples(kind);
   if (memory) words.run.least_detail = session::Detail::Full;
   if (!takes_samples(kind)) {
-    add_trace_options(line, words, options.exports);
+    add_trace_options(line, words, options);
   } else {
     add_sample_options(line, words);
   }

@@ -94,7 +94,7 @@ void summarise(const RecordOptions& options, const RecordSink& sink, const std::
                                        : " samples";
   const std::string before =
       sink.branches_dropped() != 0 ? ", the " + with_thousands(sink.branches_dropped()) + " before them dropped" : "";
-  const std::string others = options.trace_filter.any() ? ", " + with_thousands(s.filtered) + " filtered out"
+  const std::string others = options.trace_filter.any() && trace ? ", " + with_thousands(s.filtered) + " filtered out"
                              : !options.times.is_everything()
                                  ? ", " + with_thousands(sink.samples_of_other_times()) + " of other times left out"
                                  : std::string();
@@ -111,9 +111,10 @@ void summarise(const RecordOptions& options, const RecordSink& sink, const std::
   }
   write_prose(STDERR_FILENO, text);
   if (s.lost != 0 && !options.verbose) say(with_thousands(s.lost) + " samples were lost");
-  if (trace && kept == 0 && options.trace_filter.any())
-    say(Error{"no branch passed: " + in_words(options.trace_filter),
-              "without it `zeroskid trace report` shows which functions and regions the program comes by"});
+  if (kept == 0 && options.trace_filter.any())
+    say(Error{(trace ? "no branch passed: " : "nothing passed: ") + in_words(options.trace_filter),
+              std::string("without it `zeroskid ") + (trace ? "trace " : "") +
+                  "report` shows which functions and regions the program comes by"});
   else if (trace)
     write_prose(STDERR_FILENO, "hint: zeroskid trace report" +
                                    (sink.path() == "perf.data" ? std::string() : " -i " + sink.path()) +
@@ -175,7 +176,8 @@ int run(RecordOptions& options, const Arguments& arguments, RecordKind kind, con
   if (!options.quiet) {
     std::string line = back_end_line(options.config, options.pmus, options.why_software);
     if (options.trace_filter.any())
-      line.insert(line.size() - 1, "; of branches only: " + in_words(options.trace_filter));
+      line.insert(line.size() - 1,
+                  (options.config.profiles() ? "; only: " : "; of branches only: ") + in_words(options.trace_filter));
     write_prose(STDERR_FILENO, line);
   }
   say_cost(options.config, options.quiet, options.verbose);

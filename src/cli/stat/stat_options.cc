@@ -10,6 +10,7 @@
 #include "cli/command/program_search.h"
 #include "cli/command/say.h"
 #include "cli/command/verb.h"
+#include "cli/command/words.h"
 #include "cli/events/event_selection.h"
 #include "cli/run/detail_choice.h"
 #include "cli/stat/perf_stat.h"
@@ -335,6 +336,9 @@ std::optional<int> parse_stat_options(const Arguments& arguments, StatOptions& o
   line.number("-r,--repeat", out.repeat, 1, "N", "Run the program N times; print means and their deviations");
   line.value("--repeat-until", out.repeat_until, "EVENT:PERCENT",
              "Run it until the mean of EVENT deviates by PERCENT at most, but not more than\n-r N times [100]");
+  line.optional_value("--mix", out.mix, "[=function]",
+                      "What the instructions are, by kind, from an exact profile; or of each function");
+  line.flag("--opcodes", out.opcodes, "Likewise, by mnemonic");
   line.flag("-n,--null", out.null, "Nothing but time");
   line.flag("--topdown", out.topdown, "What became of the issue slots: zeroskid topdown PROGRAM");
   line.value("--pre", out.before, "COMMAND", "Have the shell run it before each run, uncounted");
@@ -381,6 +385,23 @@ std::optional<int> parse_stat_options(const Arguments& arguments, StatOptions& o
     std::vector<std::string> words{"topdown", "--"};
     words.insert(words.end(), line.program().begin(), line.program().end());
     return kTopdownVerb.run({words});
+  }
+  if (out.wants_mix()) {
+    if (line.program().empty()) return refused({"no program to count", "zeroskid stat --mix PROGRAM [ARGUMENTS]"});
+    const std::string other = first_given({{!out.events.empty(), "-e"},
+                                           {!out.metrics.empty(), "-M"},
+                                           {out.detail != 0, "-d"},
+                                           {!out.windows.every.empty(), "-I"},
+                                           {out.repeat > 1, "-r"},
+                                           {out.json, "-j"},
+                                           {!out.separator.empty(), "-x"}});
+    if (!other.empty())
+      return refused({other + " and --mix exclude each other: it counts what instructions are, not events",
+                      "leave one of them out"});
+    if (!out.mix.empty() && out.mix != "true" && out.mix != "function")
+      return refused({"--mix=" + out.mix + ": no such rows", "--mix, --mix=function, --opcodes"});
+    out.program = line.program();
+    return std::nullopt;
   }
   if (out.null && out.events.empty()) out.events = {"task-clock"};
   if (out.log_fd != 0 && !out.output.empty()) return refused({"-o and --log-fd exclude each other", ""});

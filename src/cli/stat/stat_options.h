@@ -35,6 +35,8 @@ struct StatOptions {
   std::uint64_t timeout = 0;         // milliseconds; 0: until the program ends
   std::uint64_t delay = 0;           // -D, milliseconds
   std::uint64_t interval_count = 0;  // rows of each thread; 0: all
+  std::string mix;                   // "kinds", "function"
+  bool opcodes = false;
   bool append = false, null = false, topdown = false;
   bool json = false, per_thread = false, per_process = false, quiet = false, verbose = false;
   WindowOptions windows;
@@ -59,6 +61,8 @@ struct StatOptions {
   std::optional<RepeatUntil> until;
   std::vector<std::string> program;
 
+  /// What the instructions are is asked for, and no events.
+  bool wants_mix() const { return opcodes || !mix.empty(); }
   bool has_windows() const { return !window_plan.closers.empty(); }
 };
 inline constexpr std::size_t kNotCounted = SIZE_MAX;

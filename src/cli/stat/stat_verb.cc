@@ -3,6 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +14,7 @@
 #include "cli/command/exit_status.h"
 #include "cli/command/output.h"
 #include "cli/command/say.h"
+#include "cli/command/scratch_folder.h"
 #include "cli/command/terminal.h"
 #include "cli/command/verb.h"
 #include "cli/command/words.h"
@@ -167,9 +172,52 @@ bool run_command(const char* option, const std::string& command) {
   return status == 0;
 }
 
+/// The words of an option that says how the program runs, which are the same for every verb.
+std::vector<std::string> words_of_the_run(const Arguments& arguments, const std::vector<std::string>& program) {
+  constexpr std::string_view kOurs[] = {"--mix", "--mix=function", "--opcodes", "--append", "-q", "--quiet",
+                                        "-v",    "--verbose",      "--"};
+  constexpr std::string_view kOursWithValues[] = {"-o", "--output", "--log-fd"};
+  std::vector<std::string> words;
+  for (std::size_t i = 1; i + program.size() < arguments.words.size(); ++i) {
+    const std::string& word = arguments.words[i];
+    const auto is_it = [&](std::string_view ours) {
+      return word.starts_with(ours) && (ours == "-o" || word[ours.size()] == '=');
+    };
+    if (std::ranges::find(kOursWithValues, word) != std::end(kOursWithValues))
+      ++i;
+    else if (std::ranges::find(kOurs, word) == std::end(kOurs) && std::ranges::none_of(kOursWithValues, is_it))
+      words.push_back(word);
+  }
+  return words;
+}
+
+/// What the instructions are, from an exact profile that nobody keeps.
+int stat_mix(const Arguments& arguments, const StatOptions& options) {
+  Output output;
+  if (const auto status = open_output(options, output)) return *status;
+  const ScratchFolder folder;
+  if (folder.path().empty()) return failed({std::string("a folder of its own: ") + std::strerror(errno), ""});
+  const std::string recording = folder.path() + "/profile";
+  std::vector<std::string> formats;
+  if (!options.mix.empty()) formats.emplace_back(options.mix == "function" ? "mix-by-function" : "mix");
+  if (options.opcodes) formats.emplace_back("opcodes");
+  std::vector<std::string> words = words_of_the_run(arguments, options.program);
+  words.insert(words.begin(),
+               {kProfileVerb.name, "-q", "-o", recording, "--to", formats.front() + "," + formats.back()});
+  words.emplace_back("--");
+  words.insert(words.end(), options.program.begin(), options.program.end());
+  const int status = kProfileVerb.run({words});
+  for (const std::string& format : formats) {
+    std::ifstream file(recording + "." + format);
+    output.add(std::string(std::istreambuf_iterator<char>(file), {}));
+  }
+  return output.flush() ? status : kToolFailed;
+}
+
 int run_stat(const Arguments& arguments) {
   StatOptions options;
   if (const auto status = parse_stat_options(arguments, options)) return *status;
+  if (options.wants_mix()) return stat_mix(arguments, options);
   if (options.perf_events) return stat_perf_events(options);
   ProgramToRun program;
   if (const int status = find_program_to_run(options.program, program); status != 0) return status;

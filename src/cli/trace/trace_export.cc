@@ -7,11 +7,14 @@
 
 #include "base/items.h"
 #include "base/units.h"
+#include "cli/command/command_line.h"
 #include "cli/command/exit_status.h"
 #include "cli/command/output.h"
 #include "cli/command/say.h"
 #include "report/exact/callgrind_text.h"
 #include "report/exact/exact_counts.h"
+#include "report/exact/mix_text.h"
+#include "report/exact/pprof.h"
 #include "report/trace/branch_counts.h"
 
 namespace zs::cli {
@@ -25,7 +28,11 @@ struct FormatRow {
 constexpr FormatRow kFormats[] = {{TraceFormat::Bolt, "fdata", report::bolt_text},
                                   {TraceFormat::AutoFdo, "autofdo", report::autofdo_text},
                                   {TraceFormat::Lcov, "lcov", nullptr},
-                                  {TraceFormat::Callgrind, "callgrind", nullptr}};
+                                  {TraceFormat::Callgrind, "callgrind", nullptr},
+                                  {TraceFormat::Pprof, "pprof", nullptr},
+                                  {TraceFormat::Mix, "mix", nullptr},
+                                  {TraceFormat::Opcodes, "opcodes", nullptr},
+                                  {TraceFormat::MixOfFunctions, "mix-by-function", nullptr}};
 
 /// The file that is meant; null, and says so, if no such one was executed.
 const profile::Dso* dso_meant(const TraceExport& exports, const profile::AddressSpaces& spaces,
@@ -90,6 +97,32 @@ bool write_calls(const TraceExport::File& file, std::span<const profile::PerfDat
   return write_out(file, calls.text(), "instructions and calls", quiet);
 }
 
+bool write_pprof(const TraceExport::File& file, std::span<const profile::PerfDataReader> readers,
+                 profile::Symbolizer& symbolizer, bool quiet) {
+  report::PprofProfile profile(symbolizer);
+  for (const profile::PerfDataReader& reader : readers) profile.add(reader);
+  return write_out(file, profile.gzipped(), "instructions and taken branches", quiet);
+}
+
+/// What is not of one file of code.
+bool write_whole(const TraceExport::File& file, const report::ExactCounts& counts,
+                 std::span<const profile::PerfDataReader> readers, profile::Symbolizer& symbolizer, bool quiet) {
+  const auto write_mix = [&](report::MixRows rows) {
+    return write_out(file, report::mix_text(counts, rows), "instructions by what they are", quiet);
+  };
+  switch (file.format) {
+    case TraceFormat::Lcov: return write_lines(file, counts, readers.front().name(), quiet);
+    case TraceFormat::Callgrind: return write_calls(file, readers, symbolizer, quiet);
+    case TraceFormat::Pprof: return write_pprof(file, readers, symbolizer, quiet);
+    case TraceFormat::Mix: return write_mix(report::MixRows::Kinds);
+    case TraceFormat::Opcodes: return write_mix(report::MixRows::Opcodes);
+    case TraceFormat::MixOfFunctions: return write_mix(report::MixRows::Functions);
+    case TraceFormat::Bolt:
+    case TraceFormat::AutoFdo: break;
+  }
+  return false;
+}
+
 int export_profile(const TraceExport& exports, std::span<const profile::PerfDataReader> readers, bool quiet) {
   profile::Symbolizer symbolizer;
   report::ExactCounts counts;
@@ -102,12 +135,8 @@ int export_profile(const TraceExport& exports, std::span<const profile::PerfData
   }
   for (const std::string& remark : symbolizer.remarks()) say(remark);
   for (const TraceExport::File& file : exports.files) {
-    if (file.format == TraceFormat::Lcov) {
-      if (!write_lines(file, counts, readers.front().name(), quiet)) return kToolFailed;
-      continue;
-    }
-    if (file.format == TraceFormat::Callgrind) {
-      if (!write_calls(file, readers, symbolizer, quiet)) return kToolFailed;
+    if (row_of(file.format).text == nullptr) {
+      if (!write_whole(file, counts, readers, symbolizer, quiet)) return kToolFailed;
       continue;
     }
     const profile::Dso* const dso = dso_meant(exports, counts.spaces(), symbolizer);
@@ -122,6 +151,29 @@ int export_profile(const TraceExport& exports, std::span<const profile::PerfData
 
 }  // namespace
 
+void add_export_options(CommandLine& line, TraceExport& exports, std::string& formats, bool profile) {
+  line.group(profile ? "For other tools" : "For optimisers");
+  line.value(
+      "--to", formats, "FORMAT[=FILE][,FORMAT...]",
+      std::string("Counts of branches as BOLT (fdata) or AutoFDO (autofdo)") +
+          (profile
+               ? " reads them, of lines as\ngenhtml does (lcov), of stacks as `go tool pprof` does (pprof), and with "
+                 "-g of calls as KCachegrind\ndoes (callgrind); what the instructions are (mix, mix-by-function, "
+                 "opcodes) "
+               : "\nreads them ") +
+          "[FILE: the recording's name and the format's]");
+  std::vector<std::string> names;
+  for (const FormatRow& row : kFormats) {
+    if (profile || row.text != nullptr) names.emplace_back(row.name);
+  }
+  line.known_words("FORMAT", "", names);
+  line.value("--dso", exports.dso, "FILE", "Of this executable or library [the program]");
+  if (profile)
+    line.values("--merge", exports.merged, "FILE",
+                "Instead of a program: recordings of several runs, this and others, as one");
+  line.value("--input", exports.input.path, "FILE", "Where no program is named: the recording [perf.data]");
+}
+
 Result<void> choose_formats(const std::string& formats, bool runs, bool contexts, TraceExport& exports) {
   if (!exports.merged.empty() && (runs || formats.empty())) {
     return Error{"--merge: adds up recordings that there are, for --to, and runs no program",
@@ -132,8 +184,9 @@ Result<void> choose_formats(const std::string& formats, bool runs, bool contexts
     const std::size_t equals = std::min(word.find('='), word.size());
     const auto* const row = std::ranges::find(kFormats, word.substr(0, equals), &FormatRow::name);
     if (row == std::end(kFormats)) {
-      return Error{"--to " + formats + ": no such format: '" + std::string(word.substr(0, equals)) + "'",
-                   "fdata is BOLT's, autofdo is AutoFDO's, lcov is genhtml's, callgrind is KCachegrind's"};
+      return Error{
+          "--to " + formats + ": no such format: '" + std::string(word.substr(0, equals)) + "'",
+          "fdata is BOLT's, autofdo is AutoFDO's, lcov is genhtml's, callgrind is KCachegrind's, pprof is Go's"};
     }
     if (row->format == TraceFormat::Callgrind && runs && !contexts)
       return Error{"--to callgrind: needs calling contexts", std::string(kHowToCount)};

@@ -10,7 +10,7 @@
 
 namespace zs::cli {
 
-enum class TraceFormat : std::uint8_t { Bolt, AutoFdo, Lcov, Callgrind };
+enum class TraceFormat : std::uint8_t { Bolt, AutoFdo, Lcov, Callgrind, Pprof, Mix, Opcodes, MixOfFunctions };
 
 struct TraceExport {
   struct File {
@@ -22,6 +22,9 @@ struct TraceExport {
   std::vector<std::string> merged;  // of profiles: recordings that are added up, instead of `input`
   std::string dso;  // path or name of the executable or library; "": the first that was mapped, the program
 };
+
+/// profile  of an exact profile, which has more than branches
+void add_export_options(CommandLine& line, TraceExport& exports, std::string& formats, bool profile);
 
 /// formats  "fdata,autofdo=FILE"; a file without a name is called as exports.input.path and the format
 /// runs     a program is to be recorded, with its calling contexts or not

@@ -180,11 +180,25 @@ void add_trace_filter_options(CommandLine& line, TraceFilterWords& words) {
               "Likewise: of threads of this name, or the N-th of each process, from 1");
 }
 
+void add_profile_filter_options(CommandLine& line, TraceFilterWords& words) {
+  line.values(
+      "--region,--toggle", words.regions, "WHERE",
+      "Only what a thread does in a region: a function and what it calls, FILE:LINE, 0xADDR..0xADDR, or a name\n"
+      "that the source marks (zeroskid/region.h)");
+  line.flag("--from-main", words.from_main, "Only from `main` on, without what the loader does before it");
+  line.values("--filter", words.filters, "FILTER",
+              "Only code of a file or function: `filter * @ FILE`, `filter FUNCTION`, `filter 0xOFFSET/SIZE@FILE`; or\n"
+              "from a place on, up to one: `start FUNCTION`, `stop 0xOFFSET@FILE`");
+  line.values("--thread", words.threads, "WHICH[,WHICH...]",
+              "Only threads of this name, or the N-th of each process, from 1");
+}
+
 std::string in_words(const TraceFilterWords& words) {
   std::string text;
   const auto add = [&](std::string_view before, const std::vector<std::string>& all) {
     for (const std::string& one : all) text += (text.empty() ? "" : "; ") + std::string(before) + one;
   };
+  if (words.from_main) add("", {"from main"});
   add("", words.filters);
   add("region ", words.regions);
   add("thread ", words.threads);
@@ -194,6 +208,10 @@ std::string in_words(const TraceFilterWords& words) {
 Result<void> place_trace_filter(const TraceFilterWords& words, const std::string& program,
                                 session::RecordingConfig& config) {
   Placing placing(program, config);
+  if (words.from_main) {
+    if (auto placed = placing.place({.action = "start", .start = "main", .size = "", .file = ""}); !placed)
+      return Error{"--from-main: " + placed.error().message, placed.error().hint};
+  }
   for (const std::string& text : words.filters) {
     const auto wrong = [&](const Error& error) {
       return Error{"--filter '" + text + "': " + error.message, error.hint};

@@ -1,5 +1,5 @@
-// What of a branch trace is recorded: --filter, with perf's words for hardware traces; --region, as `stat` has it;
-// --thread.
+// What of a branch trace is recorded, or of an exact profile counted: --filter, with perf's words for hardware traces;
+// --region, as `stat` has it; --thread.
 #pragma once
 
 #include <string>
@@ -15,11 +15,13 @@ struct TraceFilterWords {
   std::vector<std::string> filters;  // "filter main", "start 0x1130@/lib/x.so, stop done"
   std::vector<std::string> regions;  // a function, FILE:LINE, 0xADDR..0xADDR, or a name that the source marks
   std::vector<std::string> threads;  // lists of names and numbers
+  bool from_main = false;
 
-  bool any() const { return !filters.empty() || !regions.empty() || !threads.empty(); }
+  bool any() const { return !filters.empty() || !regions.empty() || !threads.empty() || from_main; }
 };
 
 void add_trace_filter_options(CommandLine& line, TraceFilterWords& words);
+void add_profile_filter_options(CommandLine& line, TraceFilterWords& words);
 
 /// As they were written: "filter main; region sort; thread 1"
 std::string in_words(const TraceFilterWords& words);

@@ -29,6 +29,7 @@ ExitCounts::OfThread& ExitCounts::running() {
     const GuestMapping* const mapping = run_.map.mappings().find(sp);
     thread.stack = CallStack(mapping != nullptr ? mapping->end : sp);
   }
+  thread.want(run_.thread->cpu.paths_wanted == nullptr || *run_.thread->cpu.paths_wanted);
   thread.times.resize(std::max(thread.times.size(), run_.translator->blocks().exits()));
   return thread;
 }
@@ -37,7 +38,10 @@ ExitCounts::OfThread& ExitCounts::running() {
 // exits are indirect is nothing that a processor could predict.
 void ExitCounts::add(const Records& records) {
   OfThread& thread = running();
-  thread.records += records.size();
+  if (thread.wanted)
+    thread.records += records.size();
+  else if (run_.config.contexts == 0)
+    return;
   if (run_.config.contexts != 0) {
     add_with_context(thread, records);
     return tell_now_and_then(kSeldom);
@@ -76,6 +80,7 @@ void ExitCounts::add(const Records& records) {
 // What is told once more is longer by that, so it is told again when there is much more of it.
 void ExitCounts::tell_now_and_then(std::uint64_t fewest) {
   OfThread& thread = running();
+  if (!thread.wanted) return;
   constexpr std::uint64_t kMany = std::uint64_t{1} << 22;
   const std::uint64_t more = thread.told_at < kMany ? 7 * thread.told_at : thread.told_at;
   if (thread.records - thread.told_at > std::max(fewest, more)) tell_all(*run_.thread, thread);
@@ -373,6 +378,7 @@ void ExitCounts::tell_contexts(const Thread& who) {
 }
 
 void ExitCounts::tell_all(const Thread& who, OfThread& thread) {
+  if (who.cpu.paths_wanted != nullptr) thread.other = {};  // its exits may be others soon
   if (thread.records == thread.told_at && thread.alone.empty()) return;
   if (run_.config.contexts != 0) sum_contexts(who, thread);
   for (std::uint32_t index = 1; index < run_.translator->blocks().size(); ++index) tell_block(who, thread, index);
@@ -398,6 +404,7 @@ void ExitCounts::send(const Thread& who) {
 void ExitCounts::end(const Thread& thread) {
   const auto at = threads_.find(&thread);
   if (at == threads_.end()) return;
+  at->second.want(true);
   tell_all(thread, at->second);
   threads_.erase(at);
 }

@@ -53,15 +53,22 @@ class ExitCounts final : public CodeHistory {
   void all_blocks_die() override;
 
  private:
-  /// Of one thread.
-  struct OfThread {
+  struct Counted {
     std::vector<std::uint64_t> times;  // by exit; with kIndirect
     PairCounts led;                    // from an exit that is indirect to the exit that was left by next
     /// Instructions (to 0), with their contexts, and branches, without, by their addresses, where no whole path ran.
     std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>, std::uint64_t> alone;
+    ContextCounts in_context;  // with contexts: instead of `times`, until they are told
+  };
+  /// Of one thread.
+  struct OfThread : Counted {
     std::uint64_t records = 0, told_at = 0;  // so many had come when all was told for the last time
-    ContextCounts in_context;                // with contexts: instead of `times`, until they are told
     CallStack stack{0};
+    bool wanted = true;  // VirtualCpu::paths_wanted
+    Counted other;       // what is not wanted, which nobody is told of; or else, meanwhile, what is
+    void want(bool now) {
+      if (std::exchange(wanted, now) != now) std::swap(static_cast<Counted&>(*this), other);
+    }
   };
   /// An instruction of a path.
   struct Step {
@@ -84,11 +91,14 @@ class ExitCounts final : public CodeHistory {
   static constexpr std::uint64_t kIndirect = std::uint64_t{1} << 63;  // the exit's target is in `led`
 
   OfThread& running();
-  /// visit(thread, its counts), in the order in which the threads began.
+  /// visit(thread, its counts that are wanted), in the order in which the threads began.
   template <typename Visit>
   void for_each_thread(Visit visit) {
     for (const auto& thread : run_.threads) {
-      if (const auto at = threads_.find(thread.get()); at != threads_.end()) visit(*thread, at->second);
+      const auto at = threads_.find(thread.get());
+      if (at == threads_.end()) continue;
+      at->second.want(true);
+      visit(*thread, at->second);
     }
   }
   void add_with_context(OfThread& thread, const Records& records);

@@ -32,7 +32,7 @@ std::size_t next_probed(std::span<const std::uint32_t> ids, std::size_t at) {
 
 Probe Probes::at(const Insn& insn) {
   Probe found = probes_.at(insn.pc);
-  if (!found && is_marker_nop(insn)) found.time = marker(insn);
+  if (!found && is_marker_nop(insn)) found = {.time = marker(insn), .stepped = run_.counting.counts_paths};
   any_ |= static_cast<bool>(found);
   if (any_) core_.counts_are_asked_for();
   in_traces_ |= found && !found.stepped;

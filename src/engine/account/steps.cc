@@ -107,7 +107,6 @@ void SingleSteps::retire(bool taken) {
       insn.facts.branch != arch::BranchKind::None && (insn.facts.branch != arch::BranchKind::Conditional || taken);
   retired.ip = insn.pc;
   retired.next_ip = run_.thread->pc;
-  if (run_.thread->cpu.counts_paths) exits_.add_step(retired, step);
   std::uint64_t elements = 1;
   if (insn.facts.rep_string) {
     const bool count32 = insn.memory_count != 0 && insn.memory[0].address32;
@@ -141,13 +140,14 @@ void SingleSteps::retire(bool taken) {
   else if (run_.phased)
     retired.signals = &kNoSignals;
   if (core != nullptr && run_.counting.deferred && !step.probe) return core_.defer_step(retired, run_.registers());
-  if (run_.thread->cpu.pmus.empty()) return;
   const Probe probe = step.probe;
   const arch::RegisterFile* const before = probe.stepped ? &step.before : nullptr;
   if (probe.time == ProbeTime::Before) {
     probes_.reached(insn.pc, before);
     if (core != nullptr) core_.advance_time();
   }
+  if (run_.thread->cpu.counts_paths) exits_.add_step(retired, step);
+  if (run_.thread->cpu.pmus.empty()) return;
   const arch::RegisterFile after = run_.registers();
   tally_.retire(retired, after);
   if (probe.time == ProbeTime::After) probes_.reached(insn.pc, before);

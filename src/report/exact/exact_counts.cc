@@ -16,7 +16,7 @@ void ExactCounts::add(const profile::PerfDataReader& reader, profile::Symbolizer
     if (sample.event == session::kRanInContexts) return;
     const profile::Location from = symbolizer.locate(spaces, sample.pid, sample.ip);
     if (sample.event == session::kRanInstructions) {
-      if (from.dso != nullptr) files_[from.dso].times[value(from.image_address)] += sample.period;
+      (from.dso != nullptr ? files_[from.dso].times[value(from.image_address)] : in_no_file_) += sample.period;
       return;
     }
     const profile::Location to = symbolizer.locate(spaces, sample.pid, sample.address);

@@ -35,6 +35,8 @@ class ExactCounts {
   void add(const profile::PerfDataReader& reader, profile::Symbolizer& symbolizer);
 
   const std::map<const profile::Dso*, FileCounts, ByNumber>& files() const { return files_; }
+  /// Instructions where nothing is mapped that is known.
+  std::uint64_t in_no_file() const { return in_no_file_; }
   /// Of the first recording.
   const profile::AddressSpaces& spaces() const { return spaces_.front(); }
   /// The path of a file that ran in two builds, whose counts cannot be added up; "": of none.
@@ -43,6 +45,7 @@ class ExactCounts {
  private:
   std::list<profile::AddressSpaces> spaces_;  // of each recording: the symbolizer knows images by where they are
   std::map<const profile::Dso*, FileCounts, ByNumber> files_;
+  std::uint64_t in_no_file_ = 0;
 };
 
 /// The same as a branch trace would give, for BOLT and AutoFDO.

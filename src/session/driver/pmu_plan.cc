@@ -161,7 +161,8 @@ RecordingConfig with_progress_event(RecordingConfig config) {
     append_instructions(kSkidEvent, config);
   }
   // A trace of branches alone counts nothing, and what counts nothing is told nothing.
-  if (adaptive || config.virtual_time || config.in_units || config.traces_branches() || late_samples)
+  const bool asks_where = config.marked_regions || !config.regions.empty();
+  if (adaptive || config.virtual_time || config.in_units || config.traces_branches() || late_samples || asks_where)
     append_instructions(kProgressEvent, config);
   return config;
 }

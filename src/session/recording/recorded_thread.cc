@@ -94,15 +94,18 @@ RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who
   if (shared.sharing) shared.sharing->attached(who.tid);
   if (wants_usage(config)) started_with_ = thread_usage(host_tid_);
   counters_.emplace(drivers_, config.events.size());
+  std::optional<TracePass> pass;
+  if (config.trace_filter.any())
+    pass.emplace(config.trace_filter, shared.traced_code, ++shared.threads_of_process, shared.thread_names[who.tid]);
   if (config.traces_branches()) {
-    std::optional<TracePass> pass;
-    if (config.trace_filter.any()) {
-      pass.emplace(config.trace_filter, shared.traced_code, ++shared.threads_of_process, shared.thread_names[who.tid]);
-    }
     trace_.emplace(shared.model, shared.clock, std::move(pass), [this](std::vector<std::byte> records) {
       shared_.out.write(Branches{.origin = shared_.origin(who_), .records = std::move(records)});
     });
     pmus_.push_back(&trace_->pmu());
+  } else if (pass) {
+    if (const auto parent = shared.switched_on.find(who.parent_tid); parent != shared.switched_on.end())
+      pass->switch_on(parent->second);
+    trace_.emplace(*std::move(pass));
   }
   if (config.marked_regions || !config.regions.empty()) regions_.emplace(config, shared.probes, *counters_);
   if (config.has_windows()) windows_.emplace(config, *counters_, shared.threads_started);
@@ -136,6 +139,7 @@ engine::VirtualCpu RecordedThread::virtual_cpu() const {
           .wants_registers = wants_registers(shared_.config),
           .probes = regions_.has_value() || heap_.has_value(),
           .counts_paths = shared_.config.profiles(),
+          .paths_wanted = shared_.config.profiles() && trace_ ? trace_->open() : nullptr,
           .phase = shared_.units ? &shared_.units->phase() : nullptr,
           .phase_over = shared_.units ? &shared_.units->over() : nullptr};
 }
@@ -231,7 +235,10 @@ void RecordedThread::reached(std::span<const engine::ProbeVisit> visits, const a
   if (!regions_) return;
   if (trace_) trace_->drain();
   regions_->reached(visits, registers, spans_);
-  if (trace_) trace_->reached(visits, shared_.probes, regions_->any_open());
+  if (trace_) {
+    trace_->reached(visits, shared_.probes, regions_->any_open());
+    shared_.switched_on[who_.tid] = trace_->switched_on();
+  }
   if (!spans_.empty()) write_spans();
 }
 

@@ -68,10 +68,11 @@ struct RecordingParts {
   std::optional<UnitClock> units;              // RecordingConfig::in_units
   const std::vector<std::uint32_t> estimated;  // events
   std::uint64_t threads_started = 0;
-  // Of a trace that is filtered:
+  // Of a trace or profile that is filtered:
   TracedCode traced_code;
   std::uint64_t threads_of_process = 0;
   std::map<std::int32_t, std::string> thread_names;  // by tid
+  std::map<std::int32_t, bool> switched_on;          // likewise, of a profile
 };
 
 class RecordedThread final : public PmuClient {
@@ -116,7 +117,7 @@ class RecordedThread final : public PmuClient {
   std::vector<Region> regions() const { return regions_ ? regions_->counts() : std::vector<Region>(); }
 
   void drain();
-  /// Null where branches are not traced.
+  /// Null where branches are not traced, nor a profile is filtered.
   ThreadTrace* trace() { return trace_ ? &*trace_ : nullptr; }
 
   std::vector<std::uint64_t> counts();
@@ -187,7 +188,7 @@ class RecordedThread final : public PmuClient {
   bool pmi_requested_ = false;
   bool in_call_ = false;  // in one that has not retired
   std::vector<std::unique_ptr<PmuDriver>> drivers_;
-  std::optional<ThreadTrace> trace_;              // RecordingConfig::traces_branches
+  std::optional<ThreadTrace> trace_;              // of branches, or the filter of a profile
   std::vector<std::unique_ptr<IbsSampler>> ibs_;  // one for each event that is_ibs()
   std::vector<pmu::Pmu*> pmus_;
   std::unique_ptr<arch::CoreFeed> core_;

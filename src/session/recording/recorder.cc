@@ -88,6 +88,7 @@ void Recorder::thread_exited(const ThreadIdentity& who) {
   if (parts_.units) ended_units_.add(thread->unit_sums());
   threads_.erase(who.tid);
   parts_.thread_names.erase(who.tid);
+  parts_.switched_on.erase(who.tid);
 }
 
 std::uint64_t Recorder::instructions() {
@@ -136,7 +137,9 @@ void Recorder::write(Ran ran, std::span<const arch::PathCount> counts) {
   while (!counts.empty()) {
     const auto now = counts.first(std::min<std::size_t>(counts.size(), kMostRan));
     ran.counts.assign(now.begin(), now.end());
-    parts_.out.write(ran);
+    if (const TracedCode& code = parts_.traced_code; !parts_.config.trace_filter.ranges.empty())
+      std::erase_if(ran.counts, [&](const auto& count) { return !code.has(count.from) && !code.has(count.to); });
+    if (!ran.counts.empty()) parts_.out.write(ran);
     counts = counts.subspan(now.size());
   }
 }

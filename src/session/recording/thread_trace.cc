@@ -5,9 +5,9 @@
 namespace zs::session {
 
 ThreadTrace::ThreadTrace(const arch::CpuModel& model, pmu::Clock& clock, std::optional<TracePass> filter, Write write)
-    : pass_(std::move(filter)),
-      write_(std::move(write)),
-      store_(model, clock, [this](std::span<const std::byte> records) { receive(records); }) {}
+    : pass_(std::move(filter)), write_(std::move(write)) {
+  store_.emplace(model, clock, [this](std::span<const std::byte> records) { receive(records); });
+}
 
 void ThreadTrace::receive(std::span<const std::byte> records) {
   if (!pass_) return write_({records.begin(), records.end()});
@@ -30,11 +30,15 @@ void ThreadTrace::finish() {
 
 void ThreadTrace::renamed(const std::string& name) {
   drain();
-  if (pass_) pass_->renamed(name);
+  if (!pass_) return;
+  pass_->renamed(name);
+  open_ = pass_->open();
 }
 
 void ThreadTrace::reached(std::span<const engine::ProbeVisit> visits, RegionProbes& probes, bool in_region) {
-  if (pass_) pass_->reached(visits, probes, in_region);
+  if (!pass_) return;
+  pass_->reached(visits, probes, in_region);
+  open_ = pass_->open();
 }
 
 }  // namespace zs::session

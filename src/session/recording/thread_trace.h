@@ -1,4 +1,5 @@
-// The branch trace of one thread: its Branch Trace Store, and what of it passes the recording's filter.
+// The branch trace of one thread: its Branch Trace Store, and what of it passes the recording's filter. Of an exact
+// profile the filter alone.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arch/cpu_model.h"
@@ -24,10 +26,19 @@ class ThreadTrace {
   /// filter  nothing: all pass
   ThreadTrace(const arch::CpuModel& model, pmu::Clock& clock, std::optional<TracePass> filter, Write write);
 
-  pmu::Pmu& pmu() { return store_.pmu(); }
+  /// Of a profile.
+  explicit ThreadTrace(TracePass filter) : pass_(std::move(filter)), open_(pass_->open()) {}
+
+  /// Of a trace.
+  pmu::Pmu& pmu() { return store_->pmu(); }
+  /// Whether what the thread does now passes, wherever its code lies. Holds as long as this.
+  const bool* open() const { return &open_; }
+  bool switched_on() const { return pass_ && pass_->switched_on(); }
 
   /// Before what decides about branches changes.
-  void drain() { store_.drain(); }
+  void drain() {
+    if (store_) store_->drain();
+  }
   /// The thread ends.
   void finish();
   void renamed(const std::string& name);
@@ -42,7 +53,8 @@ class ThreadTrace {
 
   std::optional<TracePass> pass_;
   Write write_;
-  BranchTrace store_;
+  std::optional<BranchTrace> store_;
+  bool open_ = true;
 };
 
 }  // namespace zs::session

@@ -53,8 +53,7 @@ void TracePass::reached(std::span<const engine::ProbeVisit> visits, RegionProbes
 }
 
 void TracePass::take(std::span<const std::byte> records) {
-  const bool open = of_thread_ && on_ && in_region_;
-  if (!open) {
+  if (!open()) {
     filtered_ += records.size() / kBytes;
     gap_ = passed_;
     return;

@@ -1,6 +1,6 @@
-// Which branches of a trace pass its filter (TraceFilter). The Branch Trace Store has none of its own, so what it
-// stored is looked through when it is drained: what decides is asked before it changes, and is the same for all that
-// is in the buffer. Code that is mapped in another's place is seen a buffer late.
+// Which branches of a trace pass its filter (TraceFilter), and when a thread's counts do. The Branch Trace Store has
+// none of its own, so what it stored is looked through when it is drained: what decides is asked before it changes, and
+// is the same for all that is in the buffer. Code that is mapped in another's place is seen a buffer late.
 #pragma once
 
 #include <cstddef>
@@ -45,6 +45,10 @@ class TracePass {
   TracePass(const TraceFilter& filter, const TracedCode& code, std::uint64_t number, const std::string& name);
 
   void renamed(const std::string& name);
+  /// Whether what the thread does now passes, wherever its code lies.
+  bool open() const { return of_thread_ && on_ && in_region_; }
+  bool switched_on() const { return on_; }
+  void switch_on(bool on) { on_ = on; }
   /// The thread got to probes; `in_region`: and is in one of the filter's regions then.
   void reached(std::span<const engine::ProbeVisit> visits, RegionProbes& probes, bool in_region);
 

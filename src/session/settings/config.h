@@ -106,7 +106,7 @@ struct FileIdentity {
   bool operator==(const FileIdentity&) const = default;
 };
 
-/// Which branches of a trace are kept. Of several kinds of filters a branch passes each.
+/// Which branches of a trace, or counts of a profile, are kept. Of several kinds of filters they pass each.
 struct TraceFilter {
   struct FileRange {
     FileIdentity file;

@@ -48,7 +48,8 @@ void RegionProbes::add(std::uint64_t pc, Action action, bool with_registers) {
   const auto same = [&](const Action& a) { return a.kind == action.kind && a.region == action.region; };
   if (std::ranges::any_of(actions, same)) return;
   actions.insert(is_end(action.kind) ? actions.begin() : actions.end(), action);
-  with_registers = with_registers || std::ranges::any_of(actions, [](const Action& a) {
+  // What is counted changes there, so a profile's trace has to end.
+  with_registers = with_registers || config_.profiles() || std::ranges::any_of(actions, [](const Action& a) {
                      return a.kind == Kind::FunctionEntry || a.kind == Kind::FunctionReturn;
                    });
   new_.push_back({.pc = pc, .time = ProbeTime::Before, .with_registers = with_registers});
