@@ -24,7 +24,7 @@ using Formula = std::function<double(const std::vector<double>& counts)>;
 
 /// How often the rarest event was seen that brings more than a little of `value`; kFewest if none that does is rare.
 double rarest_seen(const Counted& counted, const std::vector<std::size_t>& columns, const Formula& formula,
-                           double value) {
+                   double value) {
   double rarest = kFewest;
   for (const std::size_t column : columns) {
     const auto& estimated = (*counted.columns)[column];
@@ -81,8 +81,8 @@ double warm_up_part(const Counted& counted, const std::vector<std::size_t>& colu
   return part;
 }
 
-/// How far `value` may be off if units differ as much as the pieces of what was complete did. Errors of several columns go
-/// together, which only the units themselves can tell.
+/// How far `value` may be off if units differ as much as the pieces of what was complete did. Errors of several columns
+/// go together, which only the units themselves can tell.
 double complete_part(const Counted& counted, const std::vector<std::size_t>& columns, const Formula& formula,
                      double value) {
   const auto is_estimated = [&](std::size_t column) { return (*counted.columns)[column].has_value(); };

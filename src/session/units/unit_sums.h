@@ -36,8 +36,7 @@ class UnitSums {
   using Groups = std::array<double, kGroups>;
 
   UnitSums() = default;
-  explicit UnitSums(std::size_t events)
-      : in_pieces_(events), complete_(events, 0), seen_(events, 0), groups_(events) {}
+  explicit UnitSums(std::size_t events) : in_pieces_(events), complete_(events, 0), seen_(events, 0), groups_(events) {}
 
   /// A unit, or a part of it: what its thread counted from one time to another.
   void add(const Unit& unit, const UnitCounts& from, const UnitCounts& to);
@@ -78,8 +77,8 @@ class UnitSums {
   using Function = std::function<double(std::span<const double> totals)>;
   Estimate estimate(const Function& function) const;
   Estimate estimate(std::size_t event) const;
-  /// Half of the 95 % interval of an event's total, if units differ as much as the pieces of what was complete did: units
-  /// that are few may all have missed what comes seldom. Nothing where no piece was complete.
+  /// Half of the 95 % interval of an event's total, if units differ as much as the pieces of what was complete did:
+  /// units that are few may all have missed what comes seldom. Nothing where no piece was complete.
   double half_width_by_complete(std::size_t event) const;
 
   /// As bytes for the wire, and back.
@@ -102,13 +101,13 @@ class UnitSums {
   double half_width_of_few(const Function& function, std::span<double> totals, double value) const;
 
   std::uint64_t instructions_ = 0, complete_instructions_ = 0, in_detail_ = 0, units_ = 0;
-  Groups weights_{};              // instructions, times what each stands for
-  double weight_squares_ = 0;     // of units, each of its weight
-  double pieces_ = 0;             // instructions of those behind the first of what is complete
-  std::vector<Pieces> in_pieces_; // by event
-  std::vector<double> complete_;  // by event
-  std::vector<double> seen_;      // likewise, unweighted
-  std::vector<Groups> groups_;    // likewise, weighted
+  Groups weights_{};               // instructions, times what each stands for
+  double weight_squares_ = 0;      // of units, each of its weight
+  double pieces_ = 0;              // instructions of those behind the first of what is complete
+  std::vector<Pieces> in_pieces_;  // by event
+  std::vector<double> complete_;   // by event
+  std::vector<double> seen_;       // likewise, unweighted
+  std::vector<Groups> groups_;     // likewise, weighted
 };
 
 }  // namespace zs::session
