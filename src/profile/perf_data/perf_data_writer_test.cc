@@ -435,7 +435,7 @@ TEST(PerfDataWriter, WritesToADeviceWithoutRenamingIt) {
   setrlimit(RLIMIT_FSIZE, &limit);
   auto writer = PerfDataWriter::create(path, two_events());
   if (!writer) _exit(2);
-  for (std::uint64_t number = 0; number < 1000; ++number) (void)writer->sample(sample_number(number));
+  for (std::uint64_t number = 0; number < 500; ++number) (void)writer->sample(sample_number(number));
   const auto flushed = writer->flush();
   const auto closed = writer->close({});
   if (flushed || closed) _exit(3);
@@ -448,7 +448,7 @@ TEST(PerfDataWriterDeathTest, KeepsTheWholeRecordsThatFittedAFullDisk) {
   const TemporaryDirectory here;
   // 20000 bytes less 600 of header, names and notes are 89.8 samples of 216 bytes.
   EXPECT_EXIT(write_beyond_limit(here / "file"), ::testing::ExitedWithCode(0),
-              "/file: cannot write: File too large; 89 samples are in the file and readable, 911 samples and the "
+              "/file: cannot write: File too large; 89 samples are in the file and readable, 411 samples and the "
               "summary missing\na limit on file sizes is set .ulimit -f.: raise it, or record less\nsame");
   const auto reader = PerfDataReader::open(here / "file");
   ASSERT_TRUE(reader) << reader.error().message;
