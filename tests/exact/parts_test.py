@@ -7,6 +7,7 @@ import collections
 import glob
 import gzip
 import os
+import pathlib
 import re
 import shutil
 import sys
@@ -17,6 +18,7 @@ from contexts_test import COUNT, SIZE, Drawn, Recording, sums
 from in_folder import SEED
 
 KINDS = ("loop", "call", "table", "room")
+INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include"
 
 
 class Stepped(Drawn):
@@ -124,6 +126,23 @@ class Parts(Stepped):
         self.assertEqual(of_leaf("--from-main"), [1, 10])
         self.assertEqual(of_leaf(), [1, 10, 100])
         self.assertEqual(of_leaf("--thread", "2"), [1])
+
+    def test_a_marked_region_has_what_a_counter_counts_in_it(self):
+        (self.folder / "program.c").write_text("""
+            #include "zeroskid/region.h"
+            volatile int sum;
+            __attribute__((noinline)) void leaf(int n) { for (int i = 0; i < n; ++i) sum += i; }
+            int main() {
+              leaf(100);
+              for (int i = 0; i < 3; ++i) { ZS_REGION_BEGIN("hot"); leaf(1000 + i); ZS_REGION_END("hot"); leaf(10000); }
+              return 0;
+            }""")
+        self.run_here("gcc", "-O1", "-g", "-I", INCLUDE, "-o", "program", "program.c")
+        text = self.run_here(contexts_test.ZEROSKID, "stat", "-e", "instructions:u", "./program").stderr.partition("Region 'hot'")[2]
+        counted = int(re.search(r"([\d,]+).*instructions:u", text)[1].replace(",", ""))
+        self.assertGreater(counted, 9000)
+        for options in ((), ("-g",)):
+            self.assertEqual(sum(self.counted("--region", "hot", *options).values()), counted)
 
     def test_places_that_are_not_there_are_refused(self):
         self.draw(0)

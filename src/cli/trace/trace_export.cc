@@ -159,7 +159,7 @@ void add_export_options(CommandLine& line, TraceExport& exports, std::string& fo
           (profile
                ? " reads them, of lines as\ngenhtml does (lcov), of stacks as `go tool pprof` does (pprof), and with "
                  "-g of calls as KCachegrind\ndoes (callgrind); what the instructions are (mix, mix-by-function, "
-                 "opcodes) "
+                 "opcodes)\n"
                : "\nreads them ") +
           "[FILE: the recording's name and the format's]");
   std::vector<std::string> names;

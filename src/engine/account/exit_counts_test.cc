@@ -81,6 +81,22 @@ TEST_F(ExitCountsTest, WhatIsWantedOfAnInstructionLaterDoesNotShortenThePathThat
   EXPECT_THAT(heard_.notices, IsEmpty());
 }
 
+TEST_F(ExitCountsTest, WhatIsNotWantedIsNotTold) {
+  bool wanted = false;
+  run_.thread->cpu.paths_wanted = &wanted;
+  leave(end_of(plain_));
+  run_.indirect_target = 0x1234;
+  drain();
+  wanted = true;
+  leave(side_exit_of(branchy_));
+  drain();
+  wanted = false;
+  leave(side_exit_of(branchy_));
+  end();
+  EXPECT_THAT(told(), UnorderedElementsAre(Pair(Pair(at(kBranchy, 0), 0), 1), Pair(Pair(at(kBranchy, 2), 0), 1),
+                                           Pair(Pair(at(kBranchy, 2), at(kBranchy + 1, 0)), 1)));
+}
+
 TEST_F(ExitCountsTest, WhatRanIsToldBeforeItsCodeChanges) {
   leave(side_exit_of(branchy_));
   drain();

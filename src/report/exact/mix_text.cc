@@ -74,7 +74,7 @@ class Counted {
     for (const auto& [key, times] : rows_) rows.emplace_back(key.second, times);
     if (by_mnemonic_) std::ranges::stable_sort(rows, std::greater(), [](const auto& row) { return row.second; });
     for (const auto& [name, times] : rows) text += row(times, total_.all, name);
-    return text + (unread_ != 0 ? row(unread_, total_.all, "of code that is in no file") : "");
+    return text + (unread_ != 0 ? row(unread_, total_.all, "of code that is not there to be read") : "");
   }
 
   std::string functions_text() const {
