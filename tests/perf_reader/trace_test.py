@@ -361,7 +361,7 @@ class Counts(Traces):
     def test_a_format_that_there_is_not_is_named(self):
         outcome = run(ZEROSKID, "trace", "--to", "gcov", folder=self.folder, status=129)
         self.assertEqual(outcome.stderr, "zeroskid: --to gcov: no such format: 'gcov'\n"
-                                         "hint: fdata is BOLT's, autofdo is AutoFDO's, lcov is genhtml's, callgrind is KCachegrind's\n")
+                                         "hint: fdata is BOLT's, autofdo is AutoFDO's, lcov is genhtml's, callgrind is KCachegrind's, pprof is Go's\n")
 
 
 if __name__ == "__main__":
