@@ -28,5 +28,6 @@ def alike(shown, now, points=1.5):
         small = len(a.lstrip("-+")) < 3 and "." not in a and not share
         a, b = (float(x.replace(",", "")) for x in (a, b))
         return not small and abs(a - b) <= max(0.03 * max(abs(a), abs(b)), points)
-    shown, now = (BAR.sub(lambda bar: " ".join(sorted(bar[1].split(", "), key=str.split)), line) for line in (shown, now))
+    shown, now = (BAR.sub(lambda bar: " ".join(sorted(bar[1].split(", "), key=str.split)), line.replace("..", " .. "))
+                  for line in (shown, now))
     return skeleton(shown) == skeleton(now) and all(near(a, b) for a, b in zip(numbers(shown), numbers(now)))
