@@ -208,7 +208,9 @@ int stat_mix(const Arguments& arguments, const StatOptions& options) {
   words.insert(words.end(), options.program.begin(), options.program.end());
   const int status = kProfileVerb.run({words});
   for (const std::string& format : formats) {
-    std::ifstream file(recording + "." + format);
+    std::string path = recording;
+    path.append(".").append(format);
+    std::ifstream file(path);
     output.add(std::string(std::istreambuf_iterator<char>(file), {}));
   }
   return output.flush() ? status : kToolFailed;
