@@ -79,7 +79,8 @@ struct Played {
     testing::internal::CaptureStderr();
     {
       OwnSignals signals;
-      // Behind the signals, as in launch(): their process begins with whatever is open, and closes that in its own time.
+      // Behind the signals, as in launch(): their process begins with whatever is open, and closes that in its own
+      // time.
       EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
       const pid_t pid = fork();
       if (pid == 0) {
