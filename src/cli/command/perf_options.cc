@@ -45,19 +45,20 @@ std::string_view taken(std::string_view& from, std::string_view separator) {
   return piece;
 }
 
-std::vector<Line> lines() {
-  std::vector<Line> all;
+/// visit(row, with each line of its options): nothing is kept, since every command line asks.
+template <typename Visit>
+void for_each_line(const Visit& visit) {
+  Line row;
   for (std::string_view line : pieces_of({zs_perf_options, zs_perf_options_end}, '\n')) {
     if (line.empty() || line.starts_with('#')) continue;
     if (line.starts_with(' ')) {
-      all.push_back(all.back());
-      all.back().options = line;
-      continue;
+      row.options = line;
+    } else {
+      const std::string_view verbs = taken(line, " | "), standing = taken(line, " | ");
+      row = {verbs, standing, line, ""};
     }
-    const std::string_view verbs = taken(line, " | "), standing = taken(line, " | ");
-    all.push_back({verbs, standing, line, ""});
+    visit(row);
   }
-  return all;
 }
 
 Standing standing_of(const Line& line) {
@@ -84,13 +85,13 @@ PerfOption option_of(const Line& line, std::string_view option) {
 
 std::vector<PerfOption> options_of(std::string_view verb) {
   std::vector<PerfOption> all;
-  for (const Line& line : lines()) {
-    if (!names_verb(line.verbs, verb)) continue;
+  for_each_line([&](const Line& line) {
+    if (line.options.empty() || !names_verb(line.verbs, verb)) return;
     for (std::string_view option : items_of(line.options)) {
       option.remove_prefix(std::min(option.find_first_not_of(' '), option.size()));
       if (!option.empty()) all.push_back(option_of(line, option));
     }
-  }
+  });
   // By letter in either case, then by long name; those without a letter come last.
   std::ranges::sort(all, {}, [](const PerfOption& option) {
     const std::string_view names = option.names.substr(option.names.starts_with('(') ? 1 : 0);
@@ -126,9 +127,9 @@ std::vector<PerfOption> perf_options(std::string_view verb) {
 
 std::vector<PerfVerb> perf_verbs() {
   std::vector<PerfVerb> verbs;
-  for (const Line& line : lines()) {
+  for_each_line([&](const Line& line) {
     if (line.standing == kNoVerb) verbs.push_back({line.verbs, line.text});
-  }
+  });
   return verbs;
 }
 

@@ -35,7 +35,7 @@ struct StatOptions {
   std::uint64_t timeout = 0;         // milliseconds; 0: until the program ends
   std::uint64_t delay = 0;           // -D, milliseconds
   std::uint64_t interval_count = 0;  // rows of each thread; 0: all
-  std::string mix;                   // "kinds", "function"
+  std::string mix;                   // "true": by kind; "function": of each function, too; "": not asked for
   bool opcodes = false;
   bool append = false, null = false, topdown = false;
   bool json = false, per_thread = false, per_process = false, quiet = false, verbose = false;

@@ -202,8 +202,7 @@ int stat_mix(const Arguments& arguments, const StatOptions& options) {
   if (!options.mix.empty()) formats.emplace_back(options.mix == "function" ? "mix-by-function" : "mix");
   if (options.opcodes) formats.emplace_back("opcodes");
   std::vector<std::string> words = words_of_the_run(arguments, options.program);
-  words.insert(words.begin(),
-               {kProfileVerb.name, "-q", "-o", recording, "--to", formats.front() + "," + formats.back()});
+  words.insert(words.begin(), {kProfileVerb.name, "-q", "-o", recording, "--to", joined(formats, ",")});
   words.emplace_back("--");
   words.insert(words.end(), options.program.begin(), options.program.end());
   const int status = kProfileVerb.run({words});

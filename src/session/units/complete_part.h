@@ -8,6 +8,9 @@
 
 namespace zs::session {
 
+/// Instructions of the loader's, about, which are unlike what follows. chosen
+inline constexpr std::uint64_t kStartOfComplete = 2'000'000;
+
 class CompletePart {
  public:
   /// Core cycles of a piece, and about how many of them threads waited for lines that other cores had written.
@@ -22,10 +25,9 @@ class CompletePart {
 
   /// One of `instructions` is over.
   void add(std::uint64_t instructions, const Waits& waits) {
-    constexpr std::uint64_t kStart = 2'000'000;  // chosen: of the loader, which is unlike what follows
     waits_ += waits;
     instructions_ += instructions;
-    if (instructions == 0 || instructions_ <= kStart) return;
+    if (instructions == 0 || instructions_ <= kStartOfComplete) return;
     const double rate = static_cast<double>(waits.cycles) / static_cast<double>(instructions);
     ++pieces_;
     sum_ += rate;

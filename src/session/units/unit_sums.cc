@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "session/units/complete_part.h"
 
 namespace zs::session {
 namespace {
@@ -63,8 +64,7 @@ void UnitSums::add_unit(std::uint64_t number, std::uint64_t weight, std::uint64_
 
 void UnitSums::add_complete(std::uint64_t instructions, std::span<const std::uint64_t> events) {
   CHECK(events.size() == groups_.size(), events.size());
-  constexpr std::uint64_t kStart = 2'000'000;  // chosen: of the loader, which is unlike what follows
-  const bool counts = complete_instructions_ >= kStart;
+  const bool counts = complete_instructions_ >= kStartOfComplete;
   if (counts) pieces_ += static_cast<double>(instructions);
   for (std::size_t event = 0; event < events.size(); ++event) {
     const auto count = static_cast<double>(events[event]);
